@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Converts raw results of a benchmark to the rows of a published table.
+"""Converts raw benchmark results to the rows of a published table.
 
 usage: published.py TABLE RAW.json... [--csv=FILE]
 
-Prints CSV, or writes FILE. benchmarks/results/README.md documents the tables and their
-columns; runs.csv beside a table names the GPU, the software and the raw file."""
+Prints CSV, or writes FILE. benchmarks/results/README.md documents the tables and their columns;
+runs.csv beside a table names the GPU, the software and the raw file."""
 
 import argparse
 import csv
@@ -14,18 +14,18 @@ import pathlib
 import re
 import sys
 
-PEERS = ("cuBLAS bf16", "torch grouped bf16")  # on the same numbers
-NEXT = "mx, next: "  # schedules that the model ranks after its choice
+PEERS = ("cuBLAS bf16", "torch grouped bf16")  # on the same values
+NEXT = "mx, next: "  # schedules ranked after the model's choice
 TIMES = ("burst_us", "sustained_us", "sustained_spread_us", "graph_us", "graph_spread_us", "sm_mhz")
 
 
 def time_of(entry):
-    """Microseconds: sustained, or with small M in a graph."""
+    """Returns microseconds: sustained, or in a graph for small M."""
     return entry.get("graph_us") or entry["sustained_us"]
 
 
 def matmul_rows(data):
-    """From matmul/speed.py and matmul/training.py: a row for each implementation."""
+    """Yields a row for each implementation, from matmul/speed.py and matmul/training.py."""
     training = [data["training"]] if "training" in data else []
     for result in data["rows"] + training:
         for name, entry in result["implementations"].items():
@@ -36,7 +36,7 @@ def matmul_rows(data):
 
 
 def shape_rows(data):
-    """From matmul/surface.py: a row for each shape."""
+    """Yields a row for each shape, from matmul/surface.py."""
     card = re.search(r"NVIDIA (\w+)", data["about"]["gpu"])
     for family, shapes in data["rows"].items():
         for case, result in shapes.items():
@@ -52,7 +52,7 @@ def shape_rows(data):
 
 
 def layer_rows(data):
-    """From torch/steps.py: a row for each shape."""
+    """Yields a row for each shape, from torch/steps.py."""
     for layer, shapes in data["rows"].items():
         for shape, result in shapes.items():
             mx, peer = (result["implementations"][name] for name in ("mx", "torch bf16"))
@@ -63,7 +63,7 @@ def layer_rows(data):
 
 
 def quantizer_rows(data):
-    """From quantize/speed.py: rates of large cases, times of small ones."""
+    """Yields rates of large cases and times of small ones, from quantize/speed.py."""
     for result in data["results"]:
         times, large = result["times"], bool(result["limit"])
         rates = {f"{column}_gb_s": round(result[key]) if large and key in result else None
@@ -75,7 +75,7 @@ def quantizer_rows(data):
 
 
 def expert_rows(lines):
-    """From torch/expert_parallel.py, which prints lines of JSON: a row for each system."""
+    """Yields a row for each system, from the JSON lines of torch/expert_parallel.py."""
     for line in lines:
         if "both_ms" in line:
             times = {key: round(line[key]["median"], 2) for key in ("forward_ms", "backward_ms", "both_ms")}
@@ -83,13 +83,13 @@ def expert_rows(lines):
 
 
 def modelled_matmul_rows(data):
-    """From simulator/benchmarks/time/validate.py: a row for each program."""
+    """Yields a row for each program, from simulator/benchmarks/time/validate.py."""
     for program in data["rows"]:
         yield {key: program.get(key) for key in ("family", "name", "measured_us", "modelled_us")}
 
 
 def modelled_kernel_rows(data):
-    """Of kernels of other projects: a row for each."""
+    """Yields a row for each kernel of other projects."""
     keys = ("us", "sustained_us", "mhz", "sustained_mhz")
     for kernel in data["kernels"]:
         yield {key: kernel.get(key) for key in ("project", "kernel", "shape")} | {
@@ -102,7 +102,7 @@ TABLES = {"matmul": matmul_rows, "shapes": shape_rows, "layers": layer_rows, "qu
 
 
 def row(*cells):
-    """A line of a table in Markdown."""
+    """Returns a line of a Markdown table."""
     return "| " + " | ".join(str(cell) for cell in cells) + " |\n"
 
 
@@ -120,19 +120,19 @@ def number(text):
 
 
 def read(path):
-    """Rows of a CSV file, numbers as numbers, without empty cells."""
+    """Reads rows of a CSV file with converted numbers, without empty cells."""
     with open(path, newline="", encoding="utf-8") as file:
         return [{key: number(text) for key, text in line.items() if text != ""} for line in csv.DictReader(file)]
 
 
 def runs(path):
-    """Rows of runs.csv about the table `path`."""
+    """Returns the rows of runs.csv about the table `path`."""
     found = pathlib.Path(path).with_name("runs.csv")
     return [run for run in read(found) if run["table"] == pathlib.Path(path).stem] if found.exists() else []
 
 
 def read_raw(path):
-    """JSON, or a list where the file has lines of JSON."""
+    """Reads JSON, or a list from a file of JSON lines."""
     try:
         text = path.read_text()
         return [json.loads(line) for line in text.splitlines()] if path.suffix == ".jsonl" else json.loads(text)
@@ -141,7 +141,7 @@ def read_raw(path):
 
 
 def load(table, paths):
-    """The runs and the rows of raw results or of CSV files."""
+    """Returns the runs and rows of raw results or CSV files."""
     abouts, rows = [], []
     for path in map(pathlib.Path, paths):
         if path.suffix == ".csv":
@@ -156,7 +156,7 @@ def load(table, paths):
 
 
 def by_case(rows):
-    """Results of speed.py again: rows of the table `matmul`, by implementation."""
+    """Converts rows of the table `matmul` back to results of speed.py."""
     found = {}
     for entry in rows:
         result = found.setdefault(entry["case"], dict(name=entry["case"], wrong=entry.get("wrong"),

@@ -4,7 +4,7 @@
 
     PYTHONPATH=PREFIX/lib/python python3 examples/compile.py --device=sim
 
-docs/guide/Python.md explains the package."""
+docs/guide/Python.md describes the package."""
 
 import argparse
 
@@ -12,8 +12,8 @@ import ml_dtypes
 import mx_compiler as mx
 import numpy as np
 
-# Sizes and the type of the activations are the caller's; how many rows there are,
-# each call decides.
+# The caller decides the sizes and the type of the activations, and each call the number of
+# rows.
 TEXT = """
 func.func @main(%x: tensor<?x${inner}x${dtype}>, %w: tensor<${outer}x${inner}x${dtype}>) -> tensor<?x${outer}xf32> {
   %c0 = arith.constant 0 : index
@@ -42,7 +42,7 @@ def main():
     w = np.ones((args.outer, args.inner), ml_dtypes.bfloat16)
     template = mx.Template(TEXT)
     print(template)
-    # The matmuls are quantized to MXFP8 first.
+    # The pipeline first quantizes the matmuls to MXFP8.
     with mx.compile(template, inner=args.inner, outer=args.outer, dtype=x.dtype,
                     pipeline="builtin.module(mx-quantize-matmuls)") as program:
         y, = program["main"](x, w)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What fields of an object in JSON are to be: a table of a rule for each name. A rule
-is what is expected, in words, and a function of the value and of all fields."""
+"""Rules for the fields of a JSON object: a table with a rule for each name. A rule is a
+description of the expected value, and a predicate on the value and all fields."""
 
 import json
 
@@ -8,8 +8,8 @@ OBJECT = "an object", lambda x, _: type(x) is dict
 
 
 def check(found, rules, where, optional=()):
-    """Raises ValueError about the first field that is not what `rules` expect. `where`
-    stands before its name."""
+    """Raises ValueError about the first field that violates `rules`. `where` precedes its name
+    in the message."""
     for name, (expected, holds) in rules.items():
         if name not in found and name in optional:
             continue

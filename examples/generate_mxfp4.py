@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Generates tokens with a model like gpt-oss, whose experts' weights are in MXFP4 and
-whose activations are bf16, and beside it with experts whose weights were dequantized to
-bf16: how far logits differ, how long a step takes, how much memory weights need.
+"""Generates tokens with a model like gpt-oss, with MXFP4 expert weights and bf16 activations.
+Compares with experts dequantized to bf16: difference of logits, time of a step, memory of the
+weights.
 
     python3 examples/generate_mxfp4.py --size=20b --layers=4 --device=cuda
     python3 examples/generate_mxfp4.py --checkpoint=gpt-oss-20b --device=cuda
     MX_DEVICE=cpu python3 examples/generate_mxfp4.py --size=tiny --device=cpu
 
-Without --checkpoint, a checkpoint of the size that is asked for is made of random
-weights in a temporary folder, and loaded from there. docs/guide/Torch.md explains it.
+Without --checkpoint, random weights of the given size are written to a temporary folder and
+loaded from there. docs/guide/Torch.md describes this program.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from gpt_oss_like.generation import Generator, capture, measure
 from gpt_oss_like.random_checkpoint import write_random
 from option_types import device, new_folder, output_file, whole, writing
 
-# All shapes of a step are known, and nothing in it needs Python.
+# All shapes of a step are static, and no part needs Python.
 COMPILE = dict(dynamic=False, fullgraph=True)
 
 
@@ -67,7 +67,7 @@ def parse_arguments():
 
 
 def with_layers(config, args):
-    """The first layers alone, where that is asked for."""
+    """Returns the config, limited to the first --layers layers."""
     count = args.layers or config.num_hidden_layers
     if count > config.num_hidden_layers:
         raise ValueError(f"--layers: expected at most {config.num_hidden_layers}, which "
@@ -101,7 +101,7 @@ def make_prompt(parser, args, config):
 
 
 def load(checkpoint, config, device):
-    """Dense weights, and experts of each layer in MXFP4."""
+    """Returns dense weights, and MXFP4 experts for each layer."""
     dense = read_dense(checkpoint, config, device)
     experts = [MXFP4Experts.from_checkpoint(checkpoint, layer, device=device,
                                             limit=config.swiglu_limit)
@@ -110,8 +110,8 @@ def load(checkpoint, config, device):
 
 
 def time_steps(decoder, prompt, count, graph):
-    """Tokens, and the median time of a step in milliseconds. The first step is left
-    out: it compiles and loads what was not needed yet."""
+    """Returns the tokens, and the median time of a step in milliseconds. Excludes the first
+    step, which compiles and loads programs."""
     generator = Generator(decoder, prompt)
     measured = count - 1
     if graph:
@@ -124,8 +124,8 @@ def time_steps(decoder, prompt, count, graph):
 
 
 def time_experts(experts, config, batch, device, graph):
-    """Milliseconds of the experts of a layer alone, in a step: of all layers one after
-    the other, so that no weights are in a cache."""
+    """Returns the milliseconds of a layer's experts in a step. Layers run in sequence, so no
+    weights are cached."""
     generator = torch.Generator().manual_seed(0)
     k = config.num_experts_per_tok
     x = torch.randn(batch, config.hidden_size, generator=generator).bfloat16().to(device)
@@ -143,7 +143,7 @@ def time_experts(experts, config, batch, device, graph):
 
 
 def all_logits(decoder, tokens):
-    """Logits of all positions, at once."""
+    """Returns the logits of all positions, computed at once."""
     return decoder.forward(tokens, torch.arange(tokens.shape[1], device=tokens.device)).float()
 
 
@@ -171,7 +171,7 @@ def run(parser, args, checkpoint, config):
         if graph:
             replayed, found["graph_step_ms"] = time_steps(decoder, prompt, args.tokens, graph=True)
             found["graph_same_tokens"] = bool((replayed == tokens[kind]).all())
-        # Both see the tokens of the first, so that differences do not add up.
+        # Both decoders process the tokens of the first, so differences do not accumulate.
         seen = torch.cat([prompt, next(iter(tokens.values())).to(device)], 1)
         logits[kind] = all_logits(decoder, seen)
         figures[kind] = found
@@ -182,7 +182,7 @@ def run(parser, args, checkpoint, config):
 
 
 def compare(ours, reference, our_tokens, reference_tokens):
-    """How far the logits of both are apart, and where what is generated differs."""
+    """Returns differences between the logits and between the generated tokens."""
     difference = ours - reference
     best = reference.topk(2).values
     return {
@@ -215,7 +215,7 @@ def show(figures):
 
 
 def generate(parser, args):
-    """The config, the prompt and what was generated; and all figures."""
+    """Returns the config, prompt and tokens, and all figures."""
     with tempfile.TemporaryDirectory() as folder:
         checkpoint = gpt_oss.Checkpoint(args.checkpoint or make_checkpoint(args, folder))
         config = with_layers(Config.of_checkpoint(checkpoint), args)

@@ -1,8 +1,8 @@
-// One layer of a mixture of experts: row t of X goes to the expert whose range
-// of rows holds t. `offsets` are the cumulative ends of the expert groups, which the
-// device alone knows; W has one matrix per expert. Scales lie where tensor cores
-// read them: those of X in tiles of each group's own, of which its type counts as
-// many as any offsets could need, those of W in tiles of each matrix.
+// Layer of a mixture of experts: row t of X is multiplied by the matrix of the expert
+// with the range of rows that contains t. `offsets` holds the ends of the expert groups in
+// device memory; W has a matrix for each expert. Scales are stored in the tiles that
+// tensor cores read. Scales of X have separate tiles for each group, sized for any
+// offsets; scales of W have separate tiles for each matrix.
 
 !x = tensor<?x?xbf16>
 !w = tensor<?x?x?xbf16>

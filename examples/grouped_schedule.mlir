@@ -1,6 +1,6 @@
-// Matmuls of four expert groups with schedules written at the operations, of
-// operands that are quantized already: rows of groups, groups that divide the
-// reduction, and a matmul whose two parts are multiplied and quantized again.
+// Matmuls of four expert groups with explicit schedules, on operands that are quantized
+// already: groups of rows, groups along the reduction, and a matmul with two halves
+// that are multiplied and quantized again.
 
 !ends = tensor<4xi32>
 !a = tensor<?x?xf8E4M3FN>
@@ -10,7 +10,7 @@
 !ka = tensor<?x?xf8E4M3FN, #mx.ragged<groups = 4, align = 128>>
 !ks = tensor<?x?xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 4>>
 !y = tensor<?x?xbf16>
-!sums = tensor<4x?x?xf32>
+!out = tensor<4x?x?xf32>
 
 func.func @rows(%a: !a, %as: !as, %b: !b, %bs: !bs, %ends: !ends) -> !y {
   %c0 = arith.constant 0 : index
@@ -24,15 +24,15 @@ func.func @rows(%a: !a, %as: !as, %b: !b, %bs: !bs, %ends: !ends) -> !y {
   return %y : !y
 }
 
-func.func @reduction(%a: !ka, %as: !ks, %b: !ka, %bs: !ks, %ends: !ends) -> !sums {
+func.func @reduction(%a: !ka, %as: !ks, %b: !ka, %bs: !ks, %ends: !ends) -> !out {
   %c0 = arith.constant 0 : index
   %m = tensor.dim %a, %c0 : !ka
   %n = tensor.dim %b, %c0 : !ka
-  %init = tensor.empty(%m, %n) : !sums
+  %init = tensor.empty(%m, %n) : !out
   %y = mx.grouped_matmul ragged = reduction ins(%a, %as, %b, %bs : !ka, !ks, !ka, !ks)
-      offsets(%ends : !ends) outs(%init : !sums)
-      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], strategy = #mxgpu.tcgen05_block_scaled<accumulators = 2>>} -> !sums
-  return %y : !sums
+      offsets(%ends : !ends) outs(%init : !out)
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], strategy = #mxgpu.tcgen05_block_scaled<accumulators = 2>>} -> !out
+  return %y : !out
 }
 
 func.func @parts(%a: !a, %as: !as, %b: !b, %bs: !bs, %ends: !ends) -> (!a, !as) {

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs what mx-compile made of matmul.mlir, from Python.
+"""Runs the program compiled from matmul.mlir, from Python.
 
     mx-compile examples/matmul.mlir -o matmul
     MX_RUNTIME=build/gcc/lib/libmx_runtime.so PYTHONPATH=python python3 examples/matmul.py matmul
 
-docs/guide/Python.md explains the package.
+docs/guide/Python.md describes the package.
 """
 
 import argparse
@@ -31,14 +31,14 @@ def main():
         matmul = program["main"]
         print(matmul)
 
-        # The long way: all memory is the caller's, and a launch waits for nothing.
+        # Explicit steps: the caller owns all memory, and the launch does not wait.
         operands = [mx.array(x, stream), mx.array(w, stream)]
         results = matmul.make_results(*operands)
         workspace = matmul.make_workspace(*operands)
         matmul.launch(operands, results, workspace, stream)
         y = results[0].numpy(stream=stream)
 
-        # The short way.
+        # Simple call.
         assert np.array_equal(y, matmul(x, w)[0])
         device = mx.device_info()
 

@@ -1,5 +1,5 @@
-// The main job with everything known beforehand: static shapes, and an f32
-// result, whose deviation from the exact sum is the accumulator's alone.
+// The matmul of matmul.mlir with static shapes and an f32 result, which differs from
+// the exact sum only by the error of the accumulator.
 
 !x = tensor<256x512xbf16>
 !w = tensor<384x512xbf16>

@@ -1,5 +1,5 @@
-// The matmul of matmul.mlir with a simple schedule written at the operation.
-// What it leaves open, the stages, is filled in: as many as fit.
+// The matmul of matmul.mlir with a simple schedule at the operation. The compiler fills
+// in the missing field, the number of stages: as many as fit.
 
 !matrix = tensor<?x?xbf16>
 !elements = tensor<?x?xf8E4M3FN>

@@ -1,33 +1,33 @@
-// A layer of a mixture of experts, forward and backward, in block-scaled formats:
-// SwiGLU experts of H = 384 and I = 256, G = 8 of them. Any number of tokens T, each of
-// which goes to any of the experts: the P = T * k pairs of a token and an expert
-// are rows, sorted by expert. The routing is
+// Layer of a mixture of experts, forward and backward, in block-scaled formats: SwiGLU
+// experts with H = 384, I = 256 and G = 8 experts. There are T tokens, any number, each
+// assigned to any experts. The P = T * k pairs of a token and an expert are rows,
+// sorted by expert. The routing is
 //
-//   %ends   ends[g]: the rows of expert g end there, and those of g + 1 begin
+//   %ends   ends[g]: the rows of expert g end there, and the rows of g + 1 begin
 //   %tokens tokens[p]: the token of row p
-//   %probs  probs[p]: the weight that the router gives that row
+//   %probs  probs[p]: the router's weight of row p
 //
-// all in device memory: nothing here waits to know how many rows an expert has.
-// Rows past the last end belong to no expert. Weights are quantized once a step, by
-// @quantize_weights, along the dimension that each matmul sums over.
+// all in device memory: the host never reads the number of rows of an expert. Rows past
+// the last end belong to no expert. @quantize_weights quantizes the weights once for
+// each step, along the reduction dimension of each matmul.
 //
 //   x[p]   = X[tokens[p]]                         T x H -> P x H
 //   gu[p]  = x[p] W1[g]^T                         P x 2I: gate, up
 //   h[p]   = silu(gate[p]) * up[p] * probs[p]     P x I
 //   z[p]   = h[p] W2[g]^T                         P x H
-//   Y[t]   = sum of z[p] where tokens[p] = t      T x H, in the order of p
+//   Y[t]   = sum of z[p] with tokens[p] = t       T x H, in the order of p
 //
-// mx-compile examples/moe_layer.mlir -o moe --mx-explain lists the launches: 9
-// forward, 12 backward. Of these, five each add up the rows of a token, in their
-// order, so that every run gives the same bits.
+// mx-compile examples/moe_layer.mlir -o moe --mx-explain lists the launches: 9 forward,
+// 12 backward. Five of them in each pass sum the rows of a token in order, so results
+// are bitwise reproducible.
 
 !tokens = tensor<?x384xbf16>
 !sums = tensor<?x384xf32>
 !list = tensor<?xi32>
 !probs = tensor<?xf32>
 !ends = tensor<8xi32>
-// P x H along H, and along P in groups (a ragged reduction), of x and of the
-// gradient of y; P x I and P x 2I.
+// P x H along H, and along P in groups (a ragged reduction), of x and of the gradient
+// of y; P x I and P x 2I.
 !xe = tensor<?x384xf8E4M3FN>
 !xs = tensor<?x12xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 8>>
 !xte = tensor<384x?xf8E4M3FN, #mx.ragged<groups = 8, align = 128>>
@@ -61,7 +61,7 @@
 #id = affine_map<(p, i) -> (p, i)>
 #row = affine_map<(p, i) -> (p)>
 
-/// Both orientations of the weights, from one read each.
+/// Quantizes both orientations of the weights, with one read each.
 func.func @quantize_weights(%w1: !w1, %w2: !w2)
     -> (!w1e, !w1s, !w1te, !w1ts, !w2e, !w2s, !w2te, !w2ts) {
   %e0 = tensor.empty() : !w1e
@@ -80,7 +80,8 @@ func.func @quantize_weights(%w1: !w1, %w2: !w2)
       : !w1e, !w1s, !w1te, !w1ts, !w2e, !w2s, !w2te, !w2ts
 }
 
-/// Y, and what the backward pass needs: gate and up, and x and h along P.
+/// Returns Y, and the values saved for the backward pass: gate and up, and x and h
+/// along P.
 func.func @forward(%x: !tokens, %tokens: !list, %probs: !probs, %ends: !ends,
                    %w1e: !w1e, %w1s: !w1s, %w2e: !w2e, %w2s: !w2s)
     -> (!sums, !gu, !xte, !xts, !hte, !hts) {
@@ -96,7 +97,7 @@ func.func @forward(%x: !tokens, %tokens: !list, %probs: !probs, %ends: !ends,
   %capacity = arith.muli %tiles, %c128 : index
   %blocks = arith.divui %capacity, %c32 : index
 
-  // Rows of tokens, in the order of their experts, in both orientations.
+  // Rows of tokens, sorted by expert, in both orientations.
   %xp0 = tensor.empty(%p) : !tokens
   %xp = linalg.generic {indexing_maps = [#row, #id], iterator_types = ["parallel", "parallel"]}
       ins(%tokens : !list) outs(%xp0 : !tokens) {
@@ -150,7 +151,7 @@ func.func @forward(%x: !tokens, %tokens: !list, %probs: !probs, %ends: !ends,
       outs(%he0, %hs0, %hte0, %hts0 : !he, !hs, !hte, !hts) axes = [1, 0]
       -> !he, !hs, !hte, !hts
 
-  // Each row is added to its token.
+  // Sums the rows of each token.
   %z0 = tensor.empty(%p) : !sums
   %z = mx.grouped_matmul ragged = rows
       ins(%hq#0, %hq#1, %w2e, %w2s : !he, !hs, !w2e, !w2s)
@@ -162,8 +163,8 @@ func.func @forward(%x: !tokens, %tokens: !list, %probs: !probs, %ends: !ends,
   return %y, %gu, %xq#2, %xq#3, %hq#2, %hq#3 : !sums, !gu, !xte, !xts, !hte, !hts
 }
 
-/// The gradients of X, W1, W2 and the probabilities, from that of Y, what the
-/// forward pass saved, and the weights along the other dimension.
+/// Returns the gradients of X, W1, W2 and the probabilities for the gradient of Y, the
+/// saved values, and the weights quantized along the other dimension.
 func.func @backward(%dy: !tokens, %tokens: !list, %probs: !probs, %ends: !ends,
                     %gu: !gu, %xte: !xte, %xts: !xts, %hte: !hte, %hts: !hts,
                     %w1e: !w1te, %w1s: !w1ts, %w2e: !w2te, %w2s: !w2ts)
@@ -207,7 +208,7 @@ func.func @backward(%dy: !tokens, %tokens: !list, %probs: !probs, %ends: !ends,
       ins(%zq#2, %zq#3, %hte, %hts : !zte, !xts, !hte, !hts)
       offsets(%ends : !ends) outs(%dw20 : !dw2) -> !dw2
 
-  // dprobs: what the probability was multiplied by, times the gradient.
+  // dprobs: the gradient times the value that the probability multiplied.
   %gate = tensor.extract_slice %gu[0, 0] [%p, 256] [1, 1] : !gu to !h
   %up = tensor.extract_slice %gu[0, 256] [%p, 256] [1, 1] : !gu to !h
   %dp0 = tensor.empty(%p) : !probs
@@ -230,7 +231,7 @@ func.func @backward(%dy: !tokens, %tokens: !list, %probs: !probs, %ends: !ends,
     linalg.yield %next : f32
   } -> !probs
 
-  // The gradients of gate and up, side by side like their projections.
+  // Gradients of gate and up, concatenated like their projections.
   %dg0 = tensor.empty(%p) : !h
   %dgate, %dup = linalg.generic {indexing_maps = [#id, #id, #id, #row, #id, #id],
                                  iterator_types = ["parallel", "parallel"]}

@@ -1,15 +1,15 @@
-// A layer of a mixture of experts over several ranks, forward and backward, in
-// block-scaled formats: SwiGLU experts of H = 384 and I = 256, 8 of them,
-// of which each of 2 ranks has G = 4. A rank has any number of tokens T up to
-// 64, and each token chooses 2 experts, wherever they are:
+// Layer of a mixture of experts over several ranks, forward and backward, in
+// block-scaled formats: SwiGLU experts with H = 384 and I = 256. There are 8 of them,
+// and each of 2 ranks owns G = 4. A rank has any number of tokens T, at most
+// 64, and each token chooses 2 experts on any ranks:
 //
 //   %ids    ids[t, j]: the j-th expert of token t; -1 is none
-//   %probs  probs[t, j]: the weight that the router gives it
+//   %probs  probs[t, j]: the router's weight of that expert
 //
-// A token travels once to each rank that has an expert of it, quantized, 33 bytes for
-// 32 numbers, and a sum comes back. Where a token lies on the other side says who
-// it is: row s * 64 + t of a window is token t of rank s. So nothing is counted
-// before it is sent, and nothing waits for the host:
+// A token is sent once to each rank that owns one of its experts, quantized to 33 bytes
+// for 32 values, and a sum returns. The position in the window identifies the token:
+// row s * 64 + t of a window is token t of rank s. So nothing is counted before
+// sending, and the host never waits:
 //
 //   dispatch     x, quantized along H, and ids and probs -> windows
 //   group_rows   pairs of a token and an expert, sorted by expert: P rows
@@ -19,12 +19,12 @@
 //   z[p]         = h[p] W2[g]^T                         P x H
 //   collect      Y[t] = sum over ranks of the sum of z[p] of token t
 //
-// P is an argument, %capacity. @forward gives the number of pairs, %count, which is
-// larger where not all had room. All sums have a fixed order: each run gives the
-// same bits. With one rank, the same program is a layer on one device.
+// P is the argument %capacity. @forward returns the number of pairs, %count, which
+// exceeds P if some did not fit. All sums have a fixed order, so results are bitwise
+// reproducible. With one rank, the same program is a layer on one device.
 //
 // mx-run examples/moe_layer_ranks.mlir --ranks=2 --entry=forward runs the ranks as
-// threads; docs/guide/Ranks.md says how processes do it.
+// threads; docs/guide/Ranks.md describes ranks as processes.
 
 mx.group @ep size = 2 tokens = 64
 
@@ -46,8 +46,8 @@ mx.group @ep size = 2 tokens = 64
 !ts = tensor<?x12xf8E8M0FNU>
 !z = tensor<?x384xbf16>
 !ends = tensor<4xi32>
-// P x H along H, and along P in groups (a ragged reduction), of x and of the
-// gradient of y; P x I and P x 2I.
+// P x H along H, and along P in groups (a ragged reduction), of x and of the gradient
+// of y; P x I and P x 2I.
 !xe = tensor<?x384xf8E4M3FN>
 !xs = tensor<?x12xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>>
 !xte = tensor<384x?xf8E4M3FN, #mx.ragged<groups = 4, align = 128>>
@@ -82,7 +82,7 @@ mx.group @ep size = 2 tokens = 64
 #row = affine_map<(p, i) -> (p)>
 #list = affine_map<(p) -> (p)>
 
-/// Both orientations of the weights, from one read each.
+/// Quantizes both orientations of the weights, with one read each.
 func.func @quantize_weights(%w1: !w1, %w2: !w2)
     -> (!w1e, !w1s, !w1te, !w1ts, !w2e, !w2s, !w2te, !w2ts) {
   %e0 = tensor.empty() : !w1e
@@ -101,8 +101,8 @@ func.func @quantize_weights(%w1: !w1, %w2: !w2)
       : !w1e, !w1s, !w1te, !w1ts, !w2e, !w2s, !w2te, !w2ts
 }
 
-/// Y, which pairs the rows are and how many there were, and what the backward pass
-/// needs: the weights of rows, gate and up, and x and h along P.
+/// Returns Y, the pairs in the rows and their number, and the values saved for the
+/// backward pass: the weights of rows, gate and up, and x and h along P.
 func.func @forward(%x: !tokens, %ids: !ids, %weights: !pairs, %capacity: index,
                    %w1e: !w1e, %w1s: !w1s, %w2e: !w2e, %w2s: !w2s)
     -> (!sums, !list, !list, !ends, !count, !probs, !gu, !xte, !xts, !hte, !hts) {
@@ -118,7 +118,7 @@ func.func @forward(%x: !tokens, %ids: !ids, %weights: !pairs, %capacity: index,
   %columns = arith.muli %tiles, %c128 : index
   %blocks = arith.divui %columns, %c32 : index
 
-  // Tokens travel along H, in plain layout.
+  // Tokens are sent quantized along H, with linear scales.
   %te0 = tensor.empty(%t) : !te
   %ts0 = tensor.empty(%t) : !ts
   %tq:2 = mx.quantize ins(%x : !tokens) outs(%te0, %ts0 : !te, !ts) axes = [1] -> !te, !ts
@@ -130,7 +130,7 @@ func.func @forward(%x: !tokens, %ids: !ids, %weights: !pairs, %capacity: index,
       ins(%tq#0, %tq#1, %weights : !te, !ts, !pairs)
       outs(%wi0, %we0, %ws0, %wp0 : !wi, !we, !ws, !wp) -> !wi, !we, !ws, !wp
 
-  // The experts of this rank, and the rows of each.
+  // Sorts the rows by expert of this rank.
   %rank = mx.rank @ep
   %first = arith.muli %rank, %own : index
   %r0 = tensor.empty(%p) : !list
@@ -150,7 +150,7 @@ func.func @forward(%x: !tokens, %ids: !ids, %weights: !pairs, %capacity: index,
     linalg.yield %prob : f32
   } -> !probs
 
-  // Rows of the window, in the order of their experts, in both orientations.
+  // Rows of the window, sorted by expert, in both orientations.
   %xe0 = tensor.empty(%p) : !xe
   %xs0 = tensor.empty(%p) : !xs
   %xte0 = tensor.empty(%columns) : !xte
@@ -193,7 +193,7 @@ func.func @forward(%x: !tokens, %ids: !ids, %weights: !pairs, %capacity: index,
       outs(%he0, %hs0, %hte0, %hts0 : !he, !hs, !hte, !hts) axes = [1, 0]
       -> !he, !hs, !hte, !hts
 
-  // Each rank adds up its rows of a token, and the token's rank what they send.
+  // Each rank sums its rows of a token, and the token's rank adds the sums.
   %z0 = tensor.empty(%p) : !z
   %z = mx.grouped_matmul ragged = rows
       ins(%hq#0, %hq#1, %w2e, %w2s : !he, !hs, !w2e, !w2s)
@@ -205,8 +205,8 @@ func.func @forward(%x: !tokens, %ids: !ids, %weights: !pairs, %capacity: index,
       : !sums, !list, !list, !ends, !count, !probs, !gu, !xte, !xts, !hte, !hts
 }
 
-/// The gradients of X, W1, W2 and the weights, from that of Y, what the forward
-/// pass gave, and the weights along the other dimension.
+/// Returns the gradients of X, W1, W2 and the weights for the gradient of Y, the
+/// results of the forward pass, and the weights quantized along the other dimension.
 func.func @backward(%dy: !tokens, %ids: !ids, %rows: !list, %slots: !list, %ends: !ends,
                     %probs: !probs, %gu: !gu, %xte: !xte, %xts: !xts, %hte: !hte,
                     %hts: !hts, %w1e: !w1te, %w1s: !w1ts, %w2e: !w2te, %w2s: !w2ts)
@@ -220,7 +220,7 @@ func.func @backward(%dy: !tokens, %ids: !ids, %rows: !list, %slots: !list, %ends
   %columns = tensor.dim %xte, %c1 : !xte
   %blocks = arith.divui %columns, %c32 : index
 
-  // Gradients travel as tokens did.
+  // Gradients are sent like tokens.
   %td0 = tensor.empty(%t) : !td
   %ts0 = tensor.empty(%t) : !ts
   %tq:2 = mx.quantize ins(%dy : !tokens) outs(%td0, %ts0 : !td, !ts) axes = [1] -> !td, !ts
@@ -248,7 +248,7 @@ func.func @backward(%dy: !tokens, %ids: !ids, %rows: !list, %slots: !list, %ends
       ins(%zq#2, %zq#3, %hte, %hts : !zte, !xts, !hte, !hts)
       offsets(%ends : !ends) outs(%dw20 : !dw2) -> !dw2
 
-  // dprobs: what the probability was multiplied by, times the gradient.
+  // dprobs: the gradient times the value that the probability multiplied.
   %gate = tensor.extract_slice %gu[0, 0] [%p, 256] [1, 1] : !gu to !h
   %up = tensor.extract_slice %gu[0, 256] [%p, 256] [1, 1] : !gu to !h
   %dp0 = tensor.empty(%p) : !probs
@@ -271,7 +271,7 @@ func.func @backward(%dy: !tokens, %ids: !ids, %rows: !list, %slots: !list, %ends
     linalg.yield %next : f32
   } -> !probs
 
-  // The gradients of gate and up, side by side like their projections.
+  // Gradients of gate and up, concatenated like their projections.
   %dg0 = tensor.empty(%p) : !h
   %dgate, %dup = linalg.generic {indexing_maps = [#id, #id, #id, #row, #id, #id],
                                  iterator_types = ["parallel", "parallel"]}

@@ -1,12 +1,12 @@
-// The layer of examples/moe_layer.mlir as a framework's compiler has it: bf16,
-// written with linalg, tensor and scf, with a loop over experts for each grouped
-// matmul. Nothing in it speaks of block formats;
+// The layer of examples/moe_layer.mlir as emitted by a framework's compiler: bf16, in
+// linalg, tensor and scf, with a loop over experts for each grouped matmul and without
+// block formats.
 //
 //   mx-opt --mx-quantize-matmuls=recipe=mxfp8-e4m3 --cse --canonicalize
 //
-// makes the same launches of it as of the other file, and those that quantize
-// the weights (docs/guide/Import.md). The sum over a token's experts, whose order
-// linalg has no word for, is mx.combine.
+// converts it to the same launches as the other file, plus launches that quantize the
+// weights (docs/guide/Import.md). The sum over a token's experts is mx.combine, because
+// linalg cannot express its order.
 
 !tokens = tensor<?x384xbf16>
 !sums = tensor<?x384xf32>
@@ -28,7 +28,7 @@
 #kn = affine_map<(m, n, k) -> (k, n)>
 #mn = affine_map<(m, n, k) -> (m, n)>
 
-/// Y, and what the backward pass needs of it: gate and up.
+/// Returns Y, and the values saved for the backward pass: gate and up.
 func.func @forward(%x: !tokens, %tokens: !list, %probs: !probs, %ends: !ends,
                    %w1: !w1, %w2: !w2) -> (!sums, !gu) {
   %c0 = arith.constant 0 : index
@@ -90,7 +90,7 @@ func.func @forward(%x: !tokens, %tokens: !list, %probs: !probs, %ends: !ends,
     linalg.yield %y : bf16
   } -> !h
 
-  // z[p] = h[p] W2[g]^T, and Y the sum over the rows of a token.
+  // z[p] = h[p] W2[g]^T, and Y, the sum over the rows of a token.
   %z0 = tensor.empty(%p) : !sums
   %z, %z_end = scf.for %g = %c0 to %c8 step %c1
       iter_args(%out = %z0, %start = %c0) -> (!sums, index) {
@@ -114,7 +114,7 @@ func.func @forward(%x: !tokens, %tokens: !list, %probs: !probs, %ends: !ends,
   return %y, %gu : !sums, !gu
 }
 
-/// The gradients of X, W1, W2 and the probabilities, from that of Y.
+/// Returns the gradients of X, W1, W2 and the probabilities for the gradient of Y.
 func.func @backward(%dy: !tokens, %tokens: !list, %probs: !probs, %ends: !ends,
                     %x: !tokens, %gu: !gu, %w1: !w1, %w2: !w2)
     -> (!sums, !dw1, !dw2, !probs) {
@@ -220,7 +220,7 @@ func.func @backward(%dy: !tokens, %tokens: !list, %probs: !probs, %ends: !ends,
     linalg.yield %next : f32
   } -> !probs
 
-  // The gradients of gate and up, side by side like their projections.
+  // Gradients of gate and up, concatenated like their projections.
   %dgu0 = tensor.empty(%p) : !h
   %dgate, %dup = linalg.generic {indexing_maps = [#id, #id, #id, #row, #id, #id],
                                  iterator_types = ["parallel", "parallel"]}

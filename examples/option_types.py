@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the options of a program may be: types for argparse."""
+"""Option types for argparse."""
 
 import argparse
 import contextlib
@@ -15,17 +15,17 @@ def expected(what, found):
 
 
 def whole(least, most=2**31 - 1):
-    """A whole number from `least` to `most`."""
+    """Returns a type for integers from `least` to `most`."""
     def read(text):
         value = int(text) if re.fullmatch("-?[0-9]{1,30}", text) else None
         if value is None or not least <= value <= most:
-            raise expected(f"a whole number of {least} to {most}", text)
+            raise expected(f"an integer from {least} to {most}", text)
         return value
     return read
 
 
 def device(text):
-    """The processor, or a GPU that PyTorch finds."""
+    """Converts to a torch.device: the CPU, or a GPU available to PyTorch."""
     if not re.fullmatch("cpu|cuda(:[0-9]{1,3})?", text):
         raise expected("cuda, cuda:N or cpu", text)
     count = torch.cuda.device_count()
@@ -44,7 +44,7 @@ def new_folder(text):
 
 @contextlib.contextmanager
 def writing(option, path):
-    """Says of which option a place is that cannot be written."""
+    """Reports an unwritable path as an error of its option."""
     try:
         yield
     except OSError as error:
@@ -53,7 +53,7 @@ def writing(option, path):
 
 
 def output_file(text):
-    """A file that can be written: it, or its folder, is there already."""
+    """Converts to a path that can be written: the file or its folder exists."""
     path = pathlib.Path(text)
     place = path if path.exists() else path.parent
     if path.is_dir() or not place.exists() or not os.access(place, os.W_OK):

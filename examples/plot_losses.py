@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Draws what train_moe.py wrote as an SVG: both losses, and below them by how much
-they differ.
+"""Draws the results of train_moe.py as an SVG: both losses, and their difference below.
 
     python3 examples/plot_losses.py losses.json -o losses.svg
 """
@@ -19,8 +18,7 @@ LABELS = {"bf16": "experts in bf16", "mxfp8": "experts in MXFP8"}
 
 
 def smooth(values, width=10):
-    """Means over the last `width` steps, of values that are numbers; NaN where the
-    value itself is none."""
+    """Returns means over the last `width` steps, skipping NaN; NaN for steps that are NaN."""
     there = np.isfinite(values)
     sums = np.cumsum([0.0, *np.where(there, values, 0.0)])
     counts = np.cumsum([0, *there])
@@ -68,7 +66,7 @@ class Plot:
         self.text(LEFT, self.top - 8, title, font_weight="bold")
 
     def curve(self, values, color, width=1.6, opacity=1.0, dashes="none"):
-        stride = max(self.steps // (WIDTH - LEFT - RIGHT), 1)  # a point a pixel
+        stride = max(self.steps // (WIDTH - LEFT - RIGHT), 1)  # one point for each pixel
         points = " ".join(f"{self.x(i):.1f},{self.y(values[i]):.1f}"
                           for i in range(0, len(values), stride)
                           if np.isfinite(values[i]))

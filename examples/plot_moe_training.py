@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Draws the logs of train_moe_torch.py as an SVG: losses, the differences of recipes,
-step times and memory side by side; and writes a table in Markdown.
+"""Draws the logs of train_moe_torch.py as an SVG: losses, differences between recipes, step
+times and memory. Also writes a Markdown table.
 
     python3 examples/plot_moe_training.py runs/*.jsonl -o moe.svg --table=moe.md
 
-Logs are compared, so that they must have the same options but for recipe and seed."""
+Logs are compared, so their options must be equal except for recipe and seed."""
 
 import argparse
 import itertools
@@ -21,17 +21,17 @@ from plot_losses import Plot, smooth
 
 WIDTH = 720
 CURVES, GAPS = (40, 300), (344, 444)  # top and bottom of the plots
-BARS, BAR = 500, 26  # top of the first, and from one to the next
+BARS, BAR = 500, 26  # top of the first bar, and distance between bars
 COLORS = ("#1f5fa8", "#d1551b", "#3a8a3a", "#7a4fa0",
           "#b8860b", "#008b8b", "#c2327a", "#555555")
-WINDOW = 50  # steps of a mean
+WINDOW = 50  # averaged steps
 
 
 # --- Logs ------------------------------------------------------------------------
 
 
 def is_number(x):
-    """A loss may be NaN."""
+    """Returns True for numbers; a loss may be NaN."""
     return type(x) is float or type(x) is int and abs(x) < 2**63
 
 
@@ -46,7 +46,7 @@ RESULT = {"validation_loss": NUMBER, "training_loss": NUMBER, "peak_mib": AT_LEA
 
 
 def read_rows(path):
-    """The objects of a file and where each is; blank lines are none."""
+    """Returns the objects of a file with their locations, skipping blank lines."""
     try:
         with open(path, encoding="utf-8") as file:
             lines = file.read().split("\n")
@@ -73,7 +73,7 @@ def read_object(line, where):
 
 
 def read(path):
-    """What a run is, its steps as columns, and its result or None."""
+    """Returns the description of a run, its steps as columns, and its result or None."""
     rows = read_rows(path)
     if not rows:
         raise ValueError(f"{path}: expected a log of train_moe_torch.py, found no lines")
@@ -81,7 +81,7 @@ def read(path):
     check(head, {"run": OBJECT}, f"{where}: ")
     check(head["run"], RUN, f"{where}: ")
     result = None
-    if len(rows) > 1 and "result" in rows[-1][1]:  # which no run without steps has
+    if len(rows) > 1 and "result" in rows[-1][1]:  # runs without steps have none
         where, last = rows.pop()
         check(last, {"result": OBJECT}, f"{where}: ")
         result = last["result"]
@@ -94,7 +94,7 @@ def read(path):
 
 
 def compare_options(runs):
-    """Raises ValueError where two runs are the same, or differ by another option."""
+    """Raises ValueError if two runs have equal recipe and seed, or differ in another option."""
     for run, other in itertools.combinations(runs, 2):
         if (run["recipe"], run["seed"]) == (other["recipe"], other["seed"]):
             raise ValueError(f"{other['path']}: expected another recipe or seed than in "
@@ -111,7 +111,7 @@ def compare_options(runs):
 
 
 def by_recipe(runs):
-    """Runs of each recipe by seed; bf16 first, for others are compared with it."""
+    """Returns the runs of each recipe by seed; bf16 is first, as the reference."""
     recipes = sorted({run["recipe"] for run in runs}, key=lambda name: (name != "bf16",
                                                                         name))
     return {recipe: {run["seed"]: run for run in sorted(
@@ -120,7 +120,7 @@ def by_recipe(runs):
 
 
 def step_time(run):
-    """Milliseconds: the median, which neither compilation nor files change."""
+    """Returns the median milliseconds, which is robust against compilation and file access."""
     return statistics.median(run["ms"])
 
 
@@ -130,12 +130,12 @@ def per_cent(value, base):
 
 
 def finite(curves):
-    """All numbers of some curves."""
+    """Returns all finite values of some curves."""
     values = np.concatenate([[], *curves])
     return values[np.isfinite(values)]
 
 
-# --- The table -------------------------------------------------------------------
+# --- Table -----------------------------------------------------------------------
 
 
 def table(groups):
@@ -163,11 +163,11 @@ def table(groups):
     return "\n".join(lines) + "\n"
 
 
-# --- The picture -----------------------------------------------------------------
+# --- Drawing ---------------------------------------------------------------------
 
 
 def with_steps(groups):
-    """What there is to draw."""
+    """Returns the groups that can be drawn."""
     groups = {recipe: {seed: run for seed, run in runs.items() if run["loss"]}
               for recipe, runs in groups.items()}
     groups = {recipe: runs for recipe, runs in groups.items() if runs}
@@ -204,7 +204,7 @@ def draw(groups):
 
 
 def gap_lines(groups, steps):
-    """Losses of the others less that of bf16, in percent, seed by seed."""
+    """Returns lines for the relative difference of losses to bf16, in percent, for each seed."""
     gaps = []
     for color, (recipe, runs) in zip(COLORS, groups.items()):
         for seed, run in runs.items():
@@ -226,7 +226,7 @@ def gap_lines(groups, steps):
 
 
 def bar_lines(groups, column, title, value):
-    """A bar a recipe: the mean over seeds."""
+    """Returns a bar for each recipe: the mean over seeds."""
     left, width = 64 + column * (WIDTH - 64) // 2, (WIDTH - 64) // 2 - 30
     means = {recipe: statistics.mean(value(run) for run in runs.values())
              for recipe, runs in groups.items()}

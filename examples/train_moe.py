@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Trains a small network with two MoE layers twice: with experts in bf16 (NumPy),
-and with experts in MXFP8, forward and backward, as mx compiled them.
+"""Trains a small network with two MoE layers twice: with experts in bf16 (NumPy), and with
+experts in MXFP8, forward and backward, compiled by mx.
 
     mx-compile examples/moe_layer.mlir -o moe_layer
     python3 examples/train_moe.py moe_layer --device=sim --steps=300 --out=losses.json
     python3 examples/plot_losses.py losses.json -o losses.svg
 
-The task is a table of facts: to each pair of symbols belongs a class, drawn once;
-one label in five is drawn anew, so that the loss cannot come down to 0. A token is the sum of the embeddings of its symbols; two MoE layers with residual
-connections and a linear head give its class. Router, norms, head and Adam are
-NumPy's in both runs, and so are all random numbers: only the experts differ.
+The task is a table of facts: each pair of symbols has a class, drawn once. One label in five is
+redrawn, so the loss cannot reach 0. A token is the sum of the embeddings of its symbols; two
+MoE layers with residual connections and a linear head predict its class. Router, norms, head,
+Adam and all random numbers are NumPy's in both runs: only the experts differ.
 """
 
 import argparse
@@ -21,10 +21,10 @@ import ml_dtypes
 import mx_compiler as mx
 import numpy as np
 
-HIDDEN, INNER, EXPERTS, TOP = 384, 256, 8, 2  # as moe_layer.mlir has them
+HIDDEN, INNER, EXPERTS, TOP = 384, 256, 8, 2  # sizes of moe_layer.mlir
 LAYERS, SYMBOLS, CLASSES, NOISE = 2, 64, 64, 0.2
 
-# --- Numbers and small functions ------------------------------------------------
+# --- Small functions -----------------------------------------------------------
 
 
 def to_bf16(x):
@@ -49,7 +49,7 @@ def softmax(x):
 
 
 def norm(x):
-    """Each row divided by its root mean square; and that factor."""
+    """Returns each row divided by its root mean square, and that factor."""
     factor = 1 / np.sqrt((x * x).mean(axis=-1, keepdims=True) + 1e-6)
     return x * factor, factor
 
@@ -60,12 +60,12 @@ def norm_gradient(dy, y, factor):
 
 # --- Experts ----------------------------------------------------------------------
 #
-# Rows are pairs of a token and one of its experts, sorted by expert: `rows` has
-# the tokens, `prob` the weights, `ends` where the experts' rows end.
+# Rows are pairs of a token and one of its experts, sorted by expert: `rows` holds the tokens,
+# `prob` the weights, and `ends` the ends of the experts' rows.
 
 
 class Bf16Experts:
-    """Operands of matmuls and what is stored are bf16, sums f32."""
+    """Experts with bf16 operands and storage, and f32 sums."""
 
     def set_weights(self, w1, w2):
         self.w1, self.w2 = round_bf16(w1), round_bf16(w2)
@@ -105,16 +105,16 @@ class Bf16Experts:
 
 
 class CompiledExperts:
-    """The entries of moe_layer.mlir. Memory is allocated once: all steps have as
-    many tokens."""
+    """Entries of moe_layer.mlir. Memory is allocated once, because all steps have the same
+    number of tokens."""
 
     def __init__(self, program, stream):
         self.program, self.stream = program, stream
         self.memory = {}
 
     def _call(self, entry, **arguments):
-        """Launches an entry on arguments by name: NumPy arrays, which are copied
-        to memory that is kept, or arrays on the device."""
+        """Launches an entry on named arguments: device arrays, or NumPy arrays, which are
+        copied to reused memory."""
         entry = self.program[entry]
         operands = []
         for value in entry.arguments:
@@ -135,7 +135,7 @@ class CompiledExperts:
     def set_weights(self, w1, w2):
         w = self._call("quantize_weights", w1=to_bf16(w1), w2=to_bf16(w2))
         names = ("w1e", "w1s", "w2e", "w2s")
-        # Along what the forward matmuls sum over, and the backward ones.
+        # Along the reduction dimensions of the forward and the backward matmuls.
         self.along = dict(zip(names, (w[0], w[1], w[4], w[5])))
         self.across = dict(zip(names, (w[2], w[3], w[6], w[7])))
 
@@ -151,12 +151,12 @@ class CompiledExperts:
         return [result.numpy(stream=self.stream) for result in results]
 
 
-# --- The network ------------------------------------------------------------------
+# --- Network ----------------------------------------------------------------------
 
 
 def route(scores):
-    """The two best experts of each token, their weights, and the rows sorted by
-    expert. `order[p]` is the place in token order of row p."""
+    """Returns the two best experts of each token, their weights, and the rows sorted by expert.
+    `order[p]` is the position of row p in token order."""
     best = np.argsort(-scores, axis=1, kind="stable")[:, :TOP]
     weights = softmax(np.take_along_axis(scores, best, axis=1))
     order = np.argsort(best.ravel(), kind="stable")
@@ -186,7 +186,7 @@ class Network:
         self.parameters, self.experts = parameters, experts
 
     def gradients(self, x, labels):
-        """The loss, and its gradients by the parameters' names."""
+        """Returns the loss, and its gradients by parameter name."""
         p, kept = self.parameters, []
         for i, experts in enumerate(self.experts):
             experts.set_weights(p[f"w1_{i}"], p[f"w2_{i}"])
@@ -218,7 +218,7 @@ class Network:
 
     @staticmethod
     def _route_gradient(r, dprob):
-        """Of the scores, from that of each row's weight."""
+        """Returns the gradient of the scores, given the gradient of each row's weight."""
         weights = r["weights"]
         dweights = np.empty(weights.size, np.float32)
         dweights[r["order"]] = dprob
@@ -248,7 +248,7 @@ class Adam:
 
 
 def train(make_experts, args):
-    """The loss of every step. Everything random comes from the seed alone."""
+    """Returns the loss of every step. All random values come from the seed."""
     rng = np.random.default_rng(args.seed)
     embeddings = rng.standard_normal((2, SYMBOLS, HIDDEN)).astype(np.float32)
     facts = rng.integers(0, CLASSES, (SYMBOLS, SYMBOLS))

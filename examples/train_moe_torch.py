@@ -1,25 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Trains a small language model with mixtures of experts in bf16 or, by
-mx_compiler.torch.convert, in MXFP8, on text of a made-up language.
+"""Trains a small language model with mixtures of experts on text of an artificial language, in
+bf16 or, by mx_compiler.torch.convert, in MXFP8.
 
     python3 examples/train_moe_torch.py --recipe=mxfp8 --log=mxfp8.jsonl
     python3 examples/train_moe_torch.py --all --out=runs --time-limit=580
     torchrun --nproc-per-node=2 -- examples/train_moe_torch.py --routed --log=two.jsonl
     python3 examples/plot_moe_training.py runs/*.jsonl -o moe.svg --table=moe.md
 
-Converted are the linear layers of attention and the experts; embedding, norms, router
-and head stay as they are. Recipes begin with the same weights and see the same text,
-by the seed. docs/guide/TorchTraining.md says what came of it.
+The linear layers of attention and the experts are converted; embedding, norms, router and head
+stay in bf16. For a seed, all recipes start with the same weights and see the same text.
+docs/guide/TorchTraining.md describes the results.
 
-With --routed experts and their routing are one layer, which torchrun divides among its
-processes, a GPU each, as it divides each batch: losses are those of one process with
---routed but for the order of sums, and a checkpoint is read by any number of processes.
+With --routed, experts and their routing are one layer, which torchrun divides among its
+processes, one GPU each, as it divides each batch. Losses equal the losses of a single process
+with --routed up to the order of sums, and any number of processes can read a checkpoint.
 
---all does a run for each of --seeds and --recipes, one after the other, each in a
-process of its own, so that its memory is its own. It writes OUT/RECIPE-seedSEED.jsonl
-and .checkpoint. Called again it goes on where it stopped. The exit status is 75 if
-there was no time for all steps, but with torchrun, which takes it for a failure."""
+--all runs each of --seeds and --recipes in sequence, each in a separate process to release its
+memory. It writes OUT/RECIPE-seedSEED.jsonl and .checkpoint, and resumes when called again. The
+exit status is 75 if the time limit ended the run, except with torchrun, which would treat it as
+a failure."""
 
 import itertools
 import pathlib
@@ -34,7 +34,7 @@ from moe_torch.files import Log
 from moe_torch.ranks import leave
 from moe_torch.run import Options, Run
 
-MARGIN = 20  # seconds to save and to validate in
+MARGIN = 20  # seconds reserved for saving and validation
 UNFINISHED = 75  # EX_TEMPFAIL of sysexits.h
 
 
@@ -48,7 +48,7 @@ def run_one(args, deadline):
     torch.set_float32_matmul_precision("high")  # the router's matmul is f32
     run = Run(options_of(args, args.recipe, args.seed), args.checkpoint, args.log)
     status = 0 if run.train(deadline - MARGIN, args.stop_at) else UNFINISHED
-    leave()  # of torchrun
+    leave()  # ends a process of torchrun
     return status
 
 

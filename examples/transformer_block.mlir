@@ -1,21 +1,20 @@
-// A decoder block of a mixture of experts, written with linalg, tensor, arith,
-// math and scf alone, as another compiler would hand it over:
+// Decoder block with a mixture of experts, written only in linalg, tensor, arith, math
+// and scf, as emitted by another compiler:
 //
 //   a = x + Wo attention(rotary(Wqkv norm(x)))
 //   y = a + sum over a token's experts of prob * W2 (silu(W1gate n) * W1up n),
 //       n = norm(a)
 //
-// for any number of tokens T of one sequence. H = 256, four heads of 64, two of
-// keys and values, eight experts of 128, of which a token has two. Activations
-// are bf16, sums f32. All weights of matmuls are in MXFP8, as a checkpoint has
-// them: elements, and a scale for each 32 along what is summed over. The
-// projections multiply bf16 by these weights. What the experts multiply is
-// quantized to MXFP8 too:
+// for any number of tokens T of one sequence. H = 256, with four heads of 64, two heads
+// of keys and values, and eight experts of 128, two for each token. Activations are
+// bf16, sums f32. All weights of matmuls are in MXFP8, as in a checkpoint: elements,
+// and a scale for each 32 along the reduction. The projections multiply bf16 by these
+// weights. Operands of the experts are quantized to MXFP8 too:
 //
 //   mx-opt --mx-import-scaled --mx-quantize-matmuls=recipe=mxfp8-e4m3 --cse --canonicalize
 //
-// makes matmuls of mx of them (docs/guide/MoE.md). What is to stay in
-// bf16, scores, their sums of values and the router, says so by mx.recipe.
+// converts these to matmuls of mx (docs/guide/MoE.md). Scores, weighted sums of values
+// and the router stay in bf16, as requested by mx.recipe.
 
 !tokens = tensor<?x256xbf16>
 !sums = tensor<?x256xf32>
@@ -37,7 +36,7 @@
 !ends = tensor<8xi32>
 !gu = tensor<?x256xbf16>
 !h = tensor<?x128xbf16>
-// Weights and their scales: N x K, K / 32. Those of the experts are stacked.
+// Weights and their scales: N x K, K / 32. Weights of the experts are stacked.
 !wqkv = tensor<512x256xf8E4M3FN>
 !wqkv_s = tensor<512x8xf8E8M0FNU>
 !wo = tensor<256x256xf8E4M3FN>
@@ -53,25 +52,25 @@
 #row = affine_map<(i, j) -> (i)>
 #column = affine_map<(i, j) -> (j)>
 #id4 = affine_map<(a, b, i, j) -> (a, b, i, j)>
-// Of matmuls.
+// Maps of matmuls.
 #mk = affine_map<(m, n, k) -> (m, k)>
 #nk = affine_map<(m, n, k) -> (n, k)>
 #nk_s = affine_map<(m, n, k) -> (n, k floordiv 32)>
 #mn = affine_map<(m, n, k) -> (m, n)>
-// Of stacked weights.
+// Maps of stacked weights.
 #w = affine_map<(e, n, k) -> (e, n, k)>
 #w_s = affine_map<(e, n, k) -> (e, n, k floordiv 32)>
-// Of heads: (token, head, element), angles of one half of the elements.
+// Maps of heads: (token, head, element); angles for half of the elements.
 #thd = affine_map<(t, h, d) -> (t, h, d)>
 #angle = affine_map<(t, h, d) -> (t, d mod 32)>
-// Of attention: g query heads share head h of keys and values.
+// Maps of attention: g query heads share head h of keys and values.
 #s_q = affine_map<(h, g, i, j, d) -> (i, h, g, d)>
 #s_k = affine_map<(h, g, i, j, d) -> (j, h, d)>
 #s = affine_map<(h, g, i, j, d) -> (h, g, i, j)>
 #c_p = affine_map<(i, h, g, d, j) -> (h, g, i, j)>
 #c_v = affine_map<(i, h, g, d, j) -> (j, h, d)>
 #c = affine_map<(i, h, g, d, j) -> (i, h, g, d)>
-// Of the router: token t, experts e and f, choice c.
+// Maps of the router: token t, experts e and f, choice c.
 #te = affine_map<(t, e, f) -> (t, e)>
 #tf = affine_map<(t, e, f) -> (t, f)>
 #tc_e = affine_map<(t, c, e) -> (t, e)>
@@ -80,11 +79,11 @@
 #other = affine_map<(t, c, s, d) -> (s, d)>
 #end = affine_map<(e, s, d) -> (e)>
 #end_pair = affine_map<(e, s, d) -> (s, d)>
-// Of the sum over a token's experts: (token, column, choice).
+// Maps of the sum over a token's experts: (token, column, choice).
 #sum = affine_map<(t, i, c) -> (t, i)>
 #sum_c = affine_map<(t, i, c) -> (t, c)>
 
-/// x / sqrt(mean(x^2) + eps) * weight, in f32, rounded once.
+/// Computes x / sqrt(mean(x^2) + eps) * weight in f32, rounded once.
 func.func private @norm(%x: !tokens, %weight: !norm) -> !tokens {
   %c0 = arith.constant 0 : index
   %zero = arith.constant 0.0 : f32
@@ -133,7 +132,7 @@ func.func @block(%x: !tokens, %cos: !angles, %sin: !angles,
 
   %n1 = call @norm(%x, %attention_norm) : (!tokens, !norm) -> !tokens
 
-  // Queries, keys and values: x Wqkv^T, weights as the checkpoint has them.
+  // Queries, keys and values: x Wqkv^T, with weights as in the checkpoint.
   %qkv0 = tensor.empty(%t) : tensor<?x512xf32>
   %qkv1 = linalg.fill ins(%zero : f32) outs(%qkv0 : tensor<?x512xf32>) -> tensor<?x512xf32>
   %qkv_sums = linalg.generic {indexing_maps = [#mk, #nk, #nk_s, #mn],
@@ -148,7 +147,7 @@ func.func @block(%x: !tokens, %cos: !angles, %sin: !angles,
   } -> tensor<?x512xf32>
   %qkv = arith.truncf %qkv_sums : tensor<?x512xf32> to !qkv
 
-  // Rotary embedding of queries and keys: elements d and d + 32 of a head turn
+  // Rotary embedding of queries and keys: elements d and d + 32 of a head are rotated
   // by the angle of the token and d.
   %qk = tensor.extract_slice %qkv[0, 0] [%t, 384] [1, 1] : !qkv to tensor<?x384xbf16>
   %heads = tensor.expand_shape %qk [[0], [1, 2]] output_shape [%t, 6, 64] : tensor<?x384xbf16> into !heads
@@ -196,7 +195,7 @@ func.func @block(%x: !tokens, %cos: !angles, %sin: !angles,
     linalg.yield %next : f32
   } -> !scores
 
-  // Divided by sqrt(64), and only tokens before i and itself count.
+  // Scaled by 1 / sqrt(64); only tokens up to i count.
   %masked = linalg.generic {indexing_maps = [#id4, #id4],
                             iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
       ins(%scores : !scores) outs(%s0 : !scores) {
@@ -213,7 +212,7 @@ func.func @block(%x: !tokens, %cos: !angles, %sin: !angles,
   %soft = linalg.softmax dimension(3) ins(%masked : !scores) outs(%s0 : !scores) -> !scores
   %probs = arith.truncf %soft : !scores to !probs
 
-  // Sums of values, with the heads of a token side by side again.
+  // Weighted sums of values, with the heads of a token concatenated again.
   %context0 = tensor.empty(%t) : tensor<?x2x2x64xf32>
   %context1 = linalg.fill ins(%zero : f32) outs(%context0 : tensor<?x2x2x64xf32>) -> tensor<?x2x2x64xf32>
   %context_sums = linalg.generic {indexing_maps = [#c_p, #c_v, #c], mx.recipe = "none",
@@ -261,8 +260,8 @@ func.func @block(%x: !tokens, %cos: !angles, %sin: !angles,
       ins(%n2, %router : !tokens, !router) outs(%logits1 : !logits) -> !logits
   %weights = linalg.softmax dimension(1) ins(%logits : !logits) outs(%logits0 : !logits) -> !logits
 
-  // The rank of an expert: how many come before it. Of equal ones the first
-  // comes before; where all are NaN, none comes first.
+  // The rank of an expert: the number of experts before it. Among equal weights the
+  // first comes first; if all are NaN, none comes first.
   %ranks0 = tensor.empty(%t) : !ranks
   %ranks1 = linalg.fill ins(%none : i32) outs(%ranks0 : !ranks) -> !ranks
   %ranks = linalg.generic {indexing_maps = [#te, #tf, #te],
@@ -281,8 +280,7 @@ func.func @block(%x: !tokens, %cos: !angles, %sin: !angles,
     linalg.yield %next : i32
   } -> !ranks
 
-  // The experts of a token, of ranks 0 and 1, and the probabilities of both,
-  // whose sum is 1.
+  // The experts of a token, of ranks 0 and 1, and their probabilities, which sum to 1.
   %choice0 = tensor.empty(%t) : !choice
   %choice1 = linalg.fill ins(%none : i32) outs(%choice0 : !choice) -> !choice
   %chosen0 = tensor.empty(%t) : !gates
@@ -310,9 +308,9 @@ func.func @block(%x: !tokens, %cos: !angles, %sin: !angles,
     linalg.yield %y : f32
   } -> !gates
 
-  // Pairs of a token and an expert are rows, sorted by expert: places[t, c] is
-  // how many pairs come before, ends[e] how many belong to e or one before it,
-  // and tokens[p] the token of the pair whose place is p.
+  // Pairs of a token and an expert are rows, sorted by expert: places[t, c] is the
+  // number of earlier pairs, ends[e] the number of pairs of experts up to e, and
+  // tokens[p] the token of the pair at place p.
   %places1 = linalg.fill ins(%none : i32) outs(%choice0 : !choice) -> !choice
   %places = linalg.generic {indexing_maps = [#pair, #other, #pair],
                             iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
@@ -441,7 +439,7 @@ func.func @block(%x: !tokens, %cos: !angles, %sin: !angles,
     scf.yield %next, %end : !sums, index
   }
 
-  // The sum of a token's rows, each by its probability, added to a.
+  // The sum of a token's rows, weighted by probability and added to a.
   %m0 = tensor.empty(%t) : !sums
   %m1 = linalg.fill ins(%zero : f32) outs(%m0 : !sums) -> !sums
   %mixed = linalg.generic {indexing_maps = [#sum_c, #sum_c, #sum],

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The tools of a wheel as commands: each becomes the program in mx_compiler/bin.
+"""Commands of a wheel's tools: each executes the program in mx_compiler/bin.
 
-A module of its own: importing the package would import NumPy, which takes
-longer than most runs of the tools."""
+A separate module, because importing the package imports NumPy, which takes longer than most
+runs of the tools."""
 
 import importlib.util
 import os
@@ -13,7 +13,7 @@ import sys
 def _become(tool):
     package = importlib.util.find_spec("mx_compiler").submodule_search_locations[0]
     program = os.path.join(package, "bin", tool)
-    # Python ignores these for itself, and what it becomes would go on to do so.
+    # Python ignores these signals, and the executed program would inherit that.
     for name in ("SIGPIPE", "SIGXFSZ"):
         signal.signal(getattr(signal, name), signal.SIG_DFL)
     try:

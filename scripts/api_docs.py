@@ -1,9 +1,9 @@
-"""Writes the pages PythonAPI.md and TorchAPI.md of the reference: signatures and docstrings of the package
-mx_compiler. Modules are read, not imported: neither NumPy nor PyTorch is needed.
+"""Writes the reference pages PythonAPI.md and TorchAPI.md: signatures and docstrings of the
+package mx_compiler. Modules are parsed, not imported, so neither NumPy nor PyTorch is needed.
 
     api_docs.py FOLDER
 
-scripts/gen_docs.py writes them with the rest of the reference."""
+scripts/gen_docs.py calls this with the rest of the reference."""
 
 import ast
 import copy
@@ -20,21 +20,21 @@ HEAD = """# The package {name}, name by name
 [TOC]
 """
 
-# The pages, and for each the modules with its public names and their prefix.
+# Maps each page to its modules with public names and their prefix.
 PAGES = {
     "PythonAPI.md": (HEAD.format(name="mx_compiler", guide="Python.md",
                                  imports="`mx` is the package: `import mx_compiler as mx`."),
                      {"__init__.py": "mx"}),
     "TorchAPI.md": (HEAD.format(name="mx_compiler.torch", guide="Torch.md",
-                                imports="`mxt` is the package: `import mx_compiler.torch as mxt`. `ep` is that of\n"
-                                        "[expert parallelism](../guide/Ranks.md): "
+                                imports="`mxt` is the package: `import mx_compiler.torch as mxt`. `ep` is the\n"
+                                        "module for [expert parallelism](../guide/Ranks.md): "
                                         "`from mx_compiler.torch import ep`."),
                     {"torch/__init__.py": "mxt", "torch/ep.py": "ep"}),
 }
 
 
 def pages():
-    """Names and texts of the pages; ends the program if a public name has no docstring."""
+    """Yields names and texts of the pages; exits if a public name has no docstring."""
     for name, (head, packages) in PAGES.items():
         lines = [head]
         for package, prefix in packages.items():
@@ -43,8 +43,8 @@ def pages():
 
 
 def document_package(package, prefix):
-    """The public names in the order of their modules' first import, each module with the first
-    sentence of its docstring."""
+    """Documents the public names, grouped by module in the order of the first import. Each
+    module starts with the first paragraph of its docstring."""
     lines = []
     for module, names in imports(package).items():
         path = package.parent / f"{module.replace('.', '/')}.py"
@@ -57,7 +57,7 @@ def document_package(package, prefix):
 
 
 def imports(package):
-    """The public names that a package imports, by module."""
+    """Returns the public names imported by a package, by module."""
     tree = ast.parse(package.read_text(encoding="utf-8"))
     public = next(ast.literal_eval(node.value) for node in tree.body
                   if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__")
@@ -74,8 +74,8 @@ def imports(package):
 
 
 def document(name, tree, called, path):
-    """Heading, signature and docstring of a function, a class with its methods, or a constant, whose
-    docstring is the string after it."""
+    """Returns heading, signature and docstring of a function, a class with its methods, or a
+    constant. Constants are documented by the following string."""
     lines = [f"### {name}", ""]
     for node, after in zip(tree.body, [*tree.body[1:], None]):
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
@@ -100,7 +100,7 @@ def targets(node):
 
 
 def is_public(method):
-    """Methods without a docstring do as their names say."""
+    """Returns True for public methods with a docstring; methods without one are not listed."""
     return isinstance(method, ast.FunctionDef) and not method.name.startswith("_") and ast.get_docstring(method) \
         and "internal" not in decorators(method)
 
@@ -145,7 +145,7 @@ def wrap(text):
 
 
 def block(docstring):
-    """A docstring of several lines as it is in the source: its columns are its layout."""
+    """Keeps the layout of docstrings with several lines."""
     return ["```text", docstring, "```", ""] if "\n" in docstring else [docstring, ""]
 
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Follows all links of a site on disk: each leads to a file of the site and, with an anchor, to an
-element of it.
+"""Checks all links of a site on disk: each must lead to a file of the site and, with an anchor,
+to an element there.
 
     scripts/check_site.py FOLDER
 
-Links to other hosts are not followed, but nothing that a page loads may come from one. Exit status
-1 if a link leads nowhere."""
+External links are not followed, but pages must load nothing from other hosts. Exit status 1 for
+a broken link."""
 
 import html.parser
 import pathlib

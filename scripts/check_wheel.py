@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Whether a wheel can be used on other machines: its size, what its files ask of
-the C library and of other libraries, and which names its libraries show.
+"""Checks that a wheel runs on other machines: the size, dependences on the C library and
+other libraries, and exported names.
 
     scripts/check_wheel.py WHEEL.whl
 
-Needs auditwheel. Exit status 1, and a line for each reason, if it cannot."""
+Needs auditwheel. Exit status 1, and a line for each reason, on failure."""
 
 import argparse
 import io
@@ -17,13 +17,13 @@ import zipfile
 
 from elftools.elf.elffile import ELFFile
 
-# Largest size in megabytes, by what the name of the wheel begins with.
+# Largest size in megabytes by prefix of the wheel's name.
 SIZES = {"mx_compiler_runtime-": 3, "mx_compiler-": 40}
-# Of the name of a wheel: the C library and the processor.
+# C library and processor in the name of a wheel.
 TAG = re.compile(r"manylinux_2_(?P<minor>\d+)_(?P<machine>\w+)\.whl")
-# What every machine has; libmx and libmx_runtime are in the wheel.
+# Available on every machine; libmx and libmx_runtime are in the wheel.
 NEEDED = re.compile(r"libc\.so\.6|libm\.so\.6|libgcc_s\.so\.1|ld-linux.*|libmx(_runtime)?\.so")
-# The C interfaces, and the mains of tools; how Python begins with an extension.
+# Exports: the C interfaces, main functions of tools, and Python's entry point of an extension.
 SHOWN = re.compile(r"(mx|mgpu|mxc(?!Register))[A-Z]\w*|PyInit_mx_calls")
 
 
@@ -37,7 +37,7 @@ def check_size(path):
 
 
 def check_platform(path):
-    """The tag of the name, against what auditwheel finds in the files."""
+    """Compares the tag in the name with the result of auditwheel."""
     done = subprocess.run([sys.executable, "-m", "auditwheel", "show", "--json", path],
                           capture_output=True, text=True)
     if done.returncode:

@@ -1,4 +1,4 @@
-# Sourced by the scripts beside it: where things lie, and how to speak.
+# Sourced by the other scripts: paths and messages.
 
 set -euo pipefail
 MX_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -12,10 +12,10 @@ MX_LLVM_PREFIX=${MX_LLVM_PREFIX:-/usr/lib/llvm-22}
 say() { printf '==> %s\n' "$*"; }
 warn() { printf 'warning: %s\n' "$*" >&2; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }
-# Of wrong options and input (docs/guide/Run.md).
+# Exits for wrong options and input (docs/guide/Run.md).
 refuse() { printf 'error: %s\n' "$*" >&2; exit 2; }
 
-# A script without a usage text of its own shows the comment that it begins with.
+# Prints the leading comment of a script without its own usage text.
 help_from_comment() {
   local word
   for word in "$@"; do

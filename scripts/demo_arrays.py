@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Arrays of the demo: inputs with the outliers of a language model, and the
-quality of the matmul. Shares no code with the compiler."""
+"""Arrays of the demo: inputs with outliers as in a language model, and the quality of the
+matmul. Shares no code with the compiler."""
 
 import argparse
 import sys
@@ -15,8 +15,8 @@ def fail(message):
 
 
 def make(args):
-    """Activations have a few channels that are far larger than the others, and
-    weights a few large entries: what block scales are there for."""
+    """Writes activations with a few much larger channels, and weights with a few large entries,
+    the case that block scales are made for."""
     rng = np.random.default_rng(args.seed)
     x = rng.standard_normal((args.m, args.k))
     channels = rng.choice(args.k, size=max(1, args.k // 64), replace=False)
@@ -28,7 +28,7 @@ def make(args):
 
 
 def load_float(path):
-    """Any 2-D .npy as float64: bf16 bits, f16, f32 or f64."""
+    """Loads a matrix from a .npy file as float64: bf16 bits, f16, f32 or f64."""
     try:
         array = np.load(path)
     except (OSError, ValueError) as error:
@@ -43,7 +43,7 @@ def load_float(path):
 
 
 def snr(args):
-    """Signal-to-noise ratio against the matmul of the unquantized inputs."""
+    """Prints the signal-to-noise ratio against the matmul of the unquantized inputs."""
     x, w, y = (load_float(path) for path in (args.x, args.w, args.y))
     with np.errstate(invalid="ignore", over="ignore"):
         exact = x @ w.T

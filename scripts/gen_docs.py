@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
-"""Writes the reference, and the output of commands that pages show.
+"""Writes the reference, and the command output shown in pages.
 
     gen_docs.py --out=FOLDER --tblgen=mlir-tblgen [--include=FOLDER]...
     gen_docs.py --tools=FOLDER [--check]
 
-With --out it writes the reference into FOLDER: of dialects and passes from the .td files, of the
-Python package from its docstrings. scripts/docs-site makes it a part of the site; no page of it is
-committed. A public name of the package without a docstring is an error.
+With --out, writes the reference to FOLDER: dialects and passes from the .td files, the Python
+package from its docstrings. scripts/docs-site adds the reference to the site; the pages are not
+committed. A public name without a docstring is an error.
 
-With --tools, which says where mx-opt is, it fills in README.md and in all pages below docs/ the
-fenced block after a line
+With --tools, the folder of mx-opt, fills in the fenced block after lines of these forms in
+README.md and all pages below docs/:
 
     <!-- output of: mx-opt examples/matmul.mlir --some-pass -->
     <!-- text of: examples/matmul.mlir -->
 
-With --check it writes nothing, and the status is 1 where a block is stale."""
+With --check, writes nothing, and exits with status 1 if a block is stale."""
 
 import argparse
 import difflib
@@ -48,7 +48,7 @@ def tblgen(args, generator, td):
 
 
 def with_contents(text):
-    """Replaces [TOC] by links to the headings of the second and third level."""
+    """Replaces [TOC] by links to headings of the second and third level."""
     lines = []
     for marks, title in re.findall(r"^(##|###) (.+)$", text, re.MULTILINE):
         anchor = re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
@@ -61,7 +61,7 @@ def with_contents(text):
 def reference_pages(args):
     for folder in sorted(ROOT.glob("include/mx/Dialect/*/IR")):
         name = folder.parent.name
-        ops = folder / f"{name}Ops.td"  # which includes those by subject
+        ops = folder / f"{name}Ops.td"  # includes the files by subject
         yield f"{name}.md", tblgen(args, ["-gen-dialect-doc", f"-dialect={name.lower()}"], ops)
     sections = []
     for td in sorted(ROOT.glob("include/mx/**/Passes.td")):

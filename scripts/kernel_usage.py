@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Prints what each kernel uses: registers and spills as ptxas reports them,
-shared memory as the launches ask for it, tensor memory as the PTX allocates it."""
+"""Prints the resource usage of each kernel: registers and spills as reported by ptxas, shared
+memory as requested by launches, tensor memory as allocated in the PTX."""
 
 import argparse
 import re
 
 
 def dynamic_shared_memory(ir):
-    """Bytes of dynamic shared memory by kernel, from the gpu.launch_func's of
-    printed IR whose sizes are constants."""
+    """Returns the dynamic shared memory of each kernel in bytes, from gpu.launch_func
+    operations with constant sizes in printed IR."""
     found = {}
     for launch in re.finditer(r"gpu\.launch_func\s[^\n]*", ir):
         kernel = re.search(r"@[\w$.]+::@([\w$.]+)", launch[0])[1]
@@ -16,7 +16,7 @@ def dynamic_shared_memory(ir):
         if not size:
             found[kernel] = "0"
             continue
-        # Names repeat between functions: the definition is the nearest above.
+        # Value names repeat across functions: the nearest definition above applies.
         defined = re.findall(
             rf"{re.escape(size[1])} = (?:arith|llvm\.mlir)\.constant\s*\(?(\d+)",
             ir[: launch.start()],
@@ -26,14 +26,14 @@ def dynamic_shared_memory(ir):
 
 
 def kernel_bodies(ptx):
-    """(name, text) of each kernel."""
+    """Returns (name, text) of each kernel."""
     parts = re.split(r"^\s*(?:\.visible\s+)?\.entry\s+([\w$.]+)", ptx, flags=re.MULTILINE)
     return zip(parts[1::2], parts[2::2])
 
 
 def tensor_memory_columns(body):
-    """Columns of tensor memory that a kernel allocates; the operand is a number
-    or a register that was set to one."""
+    """Returns the tensor memory columns that a kernel allocates; the operand is a number, or a
+    register set to a number."""
     total = 0
     for operand in re.findall(r"tcgen05\.alloc\.[^;]*,\s*([%\w]+)\s*;", body):
         if operand.startswith("%"):
@@ -44,7 +44,7 @@ def tensor_memory_columns(body):
 
 
 def ptxas_report(log):
-    """(registers, spill bytes, stack bytes, static shared memory) by kernel."""
+    """Returns registers, spill bytes, stack bytes and static shared memory by kernel."""
     found = {}
     for part in re.split(r"Compiling entry function '", log)[1:]:
         name = part.split("'", 1)[0]

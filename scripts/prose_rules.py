@@ -1,15 +1,45 @@
-"""Words and phrases of scripts/check-prose that plain English does not need, each with
-what to write in its place. A rule speaks of a sense, not of a word: `but` matches the
-uses of the word that are right, and only `under` of the tree is looked at, if given.
+"""Rules of scripts/check-prose: components and constructions whose rates are limited, and
+terms with their replacements.
 
-A space in a pattern matches any white space, line ends and the leaders of comments
-between two lines."""
+A space in the pattern of a term matches any white space, line ends and the leaders of
+comments between two lines."""
 
 import re
 from typing import NamedTuple, Optional
 
+# Component, and the pattern of its paths: the first that matches counts.
+COMPONENTS = {
+    "simulator": r"simulator/(?!test/|unittests/).*\.(cpp|h|def|cu|js|py)$",
+    "compiler": r"(lib|include|tools)/.*\.(cpp|h|def|td)$",
+    "runtime": r"(runtime|python)/.*\.(cpp|h|c)$",
+    "python": r"(python|benchmarks|examples)/.*\.py$",
+    "scripts": r"scripts/[^.]*(\.py)?$",
+    "tests": r"(simulator/)?(test|unittests)/.*\.(py|cpp|h|test|mlir)$",
+    "pages": r"(README|CONTRIBUTING|CHANGELOG|SECURITY|docs/.*|simulator/.*)\.md$",
+}
+CONSTRUCTIONS = {
+    "what": r"\b[Ww]hat\b",
+    "who": r"\b[Ww]ho(ever|m)?\b",
+    "whose": r"\b[Ww]hose\b",
+    "those": r"\b[Tt]hose (of|that|which|who|from|in|with)\b",
+    "has": r"\b(has|have)\b",
+    "lies": r"\b(lies?|stands?)\b",
+    "where": r"\b[Ww]here\b",
+    "one": r"\b[Oo]nes?\b",
+    "that": r"\b[Tt]hat\b",
+    "it": r"\b[Ii]ts?\b",
+    "which": r"\b[Ww]hich\b",
+}
+# First words of a doc comment that delay its subject.
+OPENINGS = {"what", "of", "who", "whoever", "that", "those", "where", "whether", "how", "as", "in", "and", "at",
+            "with", "for"}
+# Files about the rules, recorded data, and files of programs.
+LEFT_OUT = re.compile(r"(^|/)scripts/(prose_rules\.py|check-prose)$|test/Docs/(check-prose\.py|prose-rates\.txt)$|"
+                      r"test/Frozen/Renamed\.md$|/Golden/|Inputs/.*\.ptx$|\.(xz|npy|svg|json|csv|bin)$")
+
 
 class Rule(NamedTuple):
+    """A replaced term: `but` matches uses that remain right; `under` limits the paths."""
     name: str
     pattern: str
     instead: str
@@ -17,36 +47,22 @@ class Rule(NamedTuple):
     under: tuple = ()
 
 
-# What a compiler writes about: where the accumulators of an MMA are.
+# Contexts of the accumulators of an MMA.
 _MMA = r"accumulat|registers?\b|tensor memory|wgmma|tcgen05|\bmma|\bMMA|epilogue|fragment|warpgroup"
-# The parts of the tree that know work tiles.
+# Paths with work tiles.
 _KERNELS = ("lib/Conversion", "lib/Dialect/MXGPU", "include/mx/Dialect/MXGPU",
             "include/mx/Conversion", "docs")
-# Senses of "unit" that are the field's.
+# Accepted senses of "unit".
 _UNITS = (r"unit (attributes?|tests?|dimensions?|dims?|sizes?|extents?|strides?|vectors?|axis|axes|box|"
           r"in the last|roundoff|stage|cost)|units? of (least|the last)|functional units?|"
           r"translation units?|(a|half a|one) unit (in|less)|load unit|copy unit|multiply unit|"
           r"units: |units? tests?|in units of")
 
-RULES = [
-    Rule("behind", r"\b[Bb]ehind\b", "'after' or 'past' of order and time, 'follows' of layout",
-         r"behind (an?|the|this|that|its|one|each|single)? ?(single |C |same |public |\w+ )?"
-         r"(interfaces?|drivers?|API|option|flag|handle|link|library|proxy|pointer|symlink|header)"
-         r"|behind (which|Simulator\.h)|CudaDevice.cpp - A GPU behind|(leaves?|left|fall(s|en)?|lags?) (\w+ )?behind"),
-    Rule("nobody", r"\b[Nn]obody\b", "the subject: 'no kernel reads it', 'unused'"),
-    Rule("somebody", r"\b[Ss]omebody\b", "the subject: 'another process', 'the caller'"),
-    Rule("those who", r"\b[Tt]hose who\b", "the noun: 'the warps that', 'the callers that'"),
-    Rule("so many", r"\b[Ss]o many\b", "the number: 'N lanes'"),
-    Rule("what ... has of", r"\b[Ww]hat [^.;:|`]{1,60}?\b(ha(s|ve|d)|knows?|knew) of\b",
-         "the noun: 'the part of the tile that a thread holds'"),
-    Rule("what ... have in common", r"\b[Ww]hat [^.;:|`]{1,60}? in common of\b", "'the common part of'"),
-    Rule("what of", r"(?:^|[.;:(] |\n)\W*[Ww]hat of\b", "the noun that is meant"),
-    Rule("for want of", r"\b[Ff]or want of\b", "'because X is missing'"),
-    Rule("by silence", r"\bby silence\b", "'by default'"),
+TERMS = [
     Rule("give back", r"\b(stages?|slots?|operands?|buffers?|rings?|release|tail|it)\b[^.;]{0,40}?"
          r"\b(goes|go|went|gives?|given|gave) (it )?back\b", "'is released', 'releases'", None, _KERNELS),
     Rule("sums", rf"\bsums (of|in|are in|from|to) (the )?({_MMA})|({_MMA})[^.;|\n]{{0,30}}\b[Ss]ums\b",
-         "'accumulator'", r"[Ss]ums in f(32|64)|exact[- ]sums?"),
+         "'accumulator'", r"[Ss]ums in f(32|64)|exact[- ]sums?|partial sums"),
     Rule("class Sums", r"\b(Sums|getSums?|SumsOf\w*|\w*Sums\w*)\b(?=\s*[&*({;]|::)", "'Accumulator'", None,
          ("lib", "include")),
     Rule("numbers", r"\b(bf16|f16|f32|fp16|dense|plain|dequantized|16-bit) numbers\b|"
@@ -64,11 +80,10 @@ RULES = [
     Rule("digits", r"\bdigits? of (a|an|the|its|one|each|this|registers?|values?|threads?) ?"
          r"(layout|value|fragment|thread|register|dimension)", "'modes' (CuTe)"),
     Rule("contestants", r"\b[Cc]ontestants?\b", "'baselines', with mx among them 'implementations'"),
-    Rule("is another's", r"\b(another|others|the next)'s\b(?= ?[,.;:)])", "the noun: 'belongs to another group'"),
     Rule("place in the text", r"\bthe place in the (program|text)\b", "'the source location'"),
 ]
 
-# Any run of white space, with what begins a line of a comment after a line end.
+# Any run of white space, with the leader of a comment after a line end.
 _SPACE = r"(?:[ \t]|\n[ \t]*(?:///?|\*|#|;|>)?[ \t]*)+"
 
 
@@ -80,7 +95,7 @@ def _compile(pattern):
 
 
 class Matcher:
-    """A rule, ready to look at texts."""
+    """A compiled rule."""
 
     def __init__(self, rule):
         self.rule = rule
@@ -91,7 +106,7 @@ class Matcher:
         return not self.rule.under or path.startswith(tuple(f"{u}/" for u in self.rule.under))
 
     def find(self, text):
-        """The offsets of what the rule finds in `text`."""
+        """Yields the offset of each match in `text`."""
         right = [m.span() for m in self.but.finditer(text)] if self.but else []
         for match in self.pattern.finditer(text):
             start, end = match.span()

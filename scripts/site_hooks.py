@@ -1,6 +1,6 @@
-"""The site has the pages of docs/, those of simulator/ and the reference that scripts/gen_docs.py wrote.
-The order of pages is that of docs/README.md. Files that pages link come with the site, as text below
-source/; a source of the reference is linked as its page."""
+"""Assembles the site from the pages of docs/ and simulator/ and the reference by
+scripts/gen_docs.py, in the order of docs/README.md. Linked files are included as text below
+source/; sources of the reference are linked as its pages."""
 
 import os
 import pathlib
@@ -11,18 +11,18 @@ from mkdocs.structure.files import File
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 REFERENCE = ROOT / "build/docs/reference"
 LINK = re.compile(r"(\]\()([^)\s#]+)(#[^)\s]*)?\)")
-# Sources of the reference, and their pages. test/Docs/links.py reads them too.
+# Sources of the reference and their pages. Also read by test/Docs/links.py.
 SOURCES = ((r"include/mx/Dialect/(\w+)/IR/\w+\.td", r"\1"), (r"include/mx/.*/Passes\.td", "Passes"),
            (r"python/mx_compiler/__init__\.py", "PythonAPI"), (r"python/mx_compiler/torch/\w+\.py", "TorchAPI"))
 
 
 def path_of(uri):
-    """The path of a page, relative to the root."""
+    """Returns the path of a page relative to the root."""
     return uri if uri.startswith("simulator/") else f"docs/{uri}"
 
 
 def uri_of(path):
-    """The place in the site of a file of the repository."""
+    """Returns the location in the site of a file of the repository."""
     for source, page in SOURCES:
         if match := re.fullmatch(source, path):
             return f"reference/{match.expand(page)}.md"
@@ -32,14 +32,14 @@ def uri_of(path):
 
 
 def target_of(uri, target):
-    """The path, relative to the root, that a link of a page names; None for other links."""
+    """Returns the path, relative to the root, of a link in a page; None for other links."""
     if "://" in target or target.startswith(("mailto:", "/")):
         return None
     return os.path.normpath(os.path.join(os.path.dirname(path_of(uri)), target))
 
 
 def pages_of(uri, text):
-    """The pages that a text of a page links, each once, in its order."""
+    """Returns the pages linked from a text, without repetitions."""
     paths = (target_of(uri, target) for _, target, _ in LINK.findall(text))
     return list(dict.fromkeys(page for page in map(uri_of, filter(None, paths)) if page.endswith(".md")))
 
@@ -51,8 +51,8 @@ def simulator_files():
 
 
 def on_config(config):
-    """Sections are those of docs/README.md, a page in the first that has it; the pages of the simulator
-    that it does not name follow those that it does."""
+    """Builds the navigation from the sections of docs/README.md; a page belongs to the first
+    section that links it. Linked simulator pages come first."""
     sections, seen = [], {"README.md"}
     index = "## Quickstarts\n" + (ROOT / "docs/README.md").read_text()
     for title, text in re.findall(r"^## (.+?)$(.*?)(?=^## |\Z)", index, re.M | re.S):
@@ -69,7 +69,7 @@ def on_config(config):
 
 
 def text_of(path):
-    """A file, or the names of those in a folder."""
+    """Returns the content of a file, or the names in a folder."""
     if (ROOT / path).is_file():
         return (ROOT / path).read_bytes()
     names = (entry.name + "/" * entry.is_dir() for entry in sorted((ROOT / path).iterdir()))
@@ -91,7 +91,7 @@ def on_files(files, config):
 
 
 def on_page_markdown(markdown, page, config, files):
-    """Links lead to the site's places. Anchors are those of its pages, not of text."""
+    """Redirects links to locations in the site. Only pages of the site support anchors."""
     def inside(match):
         path = target_of(page.file.src_uri, match[2])
         if path is None or page.file.src_uri.startswith("reference/") and (REFERENCE / match[2]).exists():

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Says what this Python lacks of what mx_compiler.torch and its tests need, a line each,
-and exits with 1 if that is anything. Finds packages and imports none: importing
-PyTorch takes seconds."""
+"""Lists the requirements of mx_compiler.torch and its tests that this Python lacks, and exits
+with status 1 if there are any. Packages are found, not imported, because importing PyTorch
+takes seconds."""
 
 import argparse
 import re
 import sys
 from importlib import metadata
 
-# Package and oldest version, None for any.
+# Package and oldest version, or None for any.
 NEEDED = {
     "torch": (2, 10),
     "numpy": None,
@@ -20,7 +20,7 @@ NEEDED = {
 
 
 def lacks(package, oldest):
-    """Why the package does not do, or None."""
+    """Returns why the package is unsuitable, or None."""
     try:
         version = metadata.version(package)
     except metadata.PackageNotFoundError:

@@ -1,5 +1,4 @@
-# The lit suite of mx: what a test file may be called, which programs it may
-# use and which features it may require.
+# The lit suite of mx: suffixes of test files, programs and features.
 
 import os
 import shutil
@@ -22,9 +21,8 @@ config.mx_tools_dir = os.path.join(config.mx_obj_root, "bin")
 config.mx_library_dir = os.path.join(config.mx_obj_root, "lib")
 config.mx_python_dir = os.path.join(config.mx_src_root, "python")
 
-# --param tier=default leaves out the tests of the slow tier, --param tier=all
-# does not. Both report of each test its tier and its processor time; without
-# them, as by hand, the tests that are named run.
+# --param tier=default excludes the tests of the slow tier, --param tier=all does not. Both report the tier and the
+# processor time of each test. Without them, as by hand, the named tests run.
 tier = lit_config.params.get("tier")
 if tier not in (None, "default", "all"):
     lit_config.fatal(f"expected --param tier=default or tier=all, found tier={tier}")
@@ -39,13 +37,12 @@ config.test_format = MXTest(
 llvm_config.with_system_environment(["MX_ELEMENT_ROWS", "MX_ELEMENT_SECONDS", "MX_ELEMENT_SEED"])
 config.environment["PYTHONPATH"] = os.path.join(config.mx_src_root, "test/python")
 for name, value in {
-    # Of programs that are not ours, Python above all; simulator/cmake/SanitizerOptions.c says why.
+    # For foreign programs, mainly Python; see simulator/cmake/SanitizerOptions.c.
     "ASAN_OPTIONS": "detect_leaks=0:detect_container_overflow=0:allow_user_poisoning=0",
     "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
-    # Our own kernels have no findings, not even warnings. What expects one of a
-    # kernel says MX_SIM_WARNINGS=print.
+    # Our own kernels are clean, even of warnings. Tests that expect a warning set MX_SIM_WARNINGS=print.
     "MX_SIM_WARNINGS": "error",
-    # Of mx.compile; tests of the cache have folders of their own.
+    # Cache of mx.compile; tests of the cache use separate folders.
     "MX_CACHE_DIR": os.path.join(config.test_exec_root, "python-cache"),
 }.items():
     config.environment[name] = os.environ.get(name, value)
@@ -57,10 +54,9 @@ for name, path in ("MX_TORCH_PYTHON", torch_python), ("MX_TORCHAO_PYTHON", torch
     if not shutil.which(path):
         lit_config.fatal(f"{name}: expected the path of a Python, found '{path}'")
 
-# --- What any suite with mx has -------------------------------------------------
+# --- Features of any suite with mx -----------------------------------------------
 
-# MX_CHECK_ROUNDTRIP=1 makes every mx-opt of the suite print its input, parse it
-# again and compare.
+# MX_CHECK_ROUNDTRIP=1 makes every mx-opt of the suite print its input, parse it again and compare.
 commands = {name: os.path.join(config.mx_tools_dir, name) for name in config.mx_built_tools}
 if os.environ.get("MX_CHECK_ROUNDTRIP") and "mx-opt" in commands:
     commands["mx-opt"] += " --verify-roundtrip"
@@ -79,7 +75,7 @@ config.substitutions += [
     ("%mx_obj", config.mx_obj_root),
     ("%mlir_include", config.mlir_include_dir),
     ("%expand_cases", f'"{python}" {config.mx_src_root}/test/python/expand_cases.py'),
-    # Before %python, which is their beginning.
+    # Before %python, which is a prefix of them.
     ("%python_torchao", f'"{torchao_python}"'),
     ("%python_torch", f'"{torch_python}"'),
     ("%python_dir", os.path.dirname(config.mx_python)),
@@ -87,11 +83,11 @@ config.substitutions += [
     ("%cmake", config.mx_cmake),
     ("%lit", config.mx_lit),
     ("%ninja", config.mx_ninja),
-    # Programs that link instrumented libraries load what these need first.
+    # Programs that link instrumented libraries preload their dependencies.
     ("%cxx", config.mx_cxx_compiler + (f" -fsanitize={config.mx_sanitize}" if config.mx_sanitize else "")),
     ("%mlir_dir", config.mlir_dir),
     ("%env_path", config.environment["PATH"]),
-    # How many schedules sweep.test runs.
+    # Number of schedules in sweep.test.
     ("%sweep_sample", os.environ.get("MX_SWEEP_SAMPLE", "48")),
     ("%examples", os.path.join(config.mx_src_root, "examples")),
 ]
@@ -124,17 +120,17 @@ torch_probe = os.path.join(config.mx_src_root, "scripts", "torch_probe.py")
 with open(torch_probe) as f:
     if mx_suite.probe(f.read(), torch_python) is not None:
         features.add("torch")
-# Found, not imported: that takes seconds.
+# Only located, because an import takes seconds.
 if mx_suite.probe(TRANSFORMERS_PROBE, torch_python) is not None:
     features.add("transformers")
 if mx_suite.probe(TORCHAO_PROBE, torchao_python) is not None:
     features.add("torchao")
 if config.mx_build_compiler:
-    # Whether they are built: a missing one is a failure.
+    # Required if built: a missing feature is a failure.
     features.update(["compiler", "plugin"])
 if config.mx_python_extension:
     features.add("python-extension")
-# wheel and wheel-runtime, where the build has these targets.
+# Features wheel and wheel-runtime, if the build includes these targets.
 if mx_suite.probe("import auditwheel, scikit_build_core", config.mx_python) is not None:
     features.update(config.mx_wheels)
 for program in ("mmdebstrap", "qemu-aarch64-static", "aarch64-linux-gnu-g++"):

@@ -1,10 +1,8 @@
-//===- Tool.h - What the mains of tools share -------------------*- C++ -*-===//
+//===- Tool.h - Utilities for tools -----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// The version, exit statuses of bad options, and what happens where memory is
-// short: LLVM would abort.
-//
+// Version, exit statuses of bad options, and handling of insufficient memory,
+// for which LLVM aborts.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_TOOLS_TOOL_H
@@ -27,30 +25,30 @@
 
 namespace mx {
 
-/// Of upstream's drivers, whatever went wrong.
+/// Exit status of upstream's drivers for all errors.
 constexpr int kExitUpstream = 1;
 
-/// The first call of the main of tool `name`, which ends so where memory is
-/// short.
+/// Initializes tool `name`; must be the first call of its main. Memory
+/// exhaustion ends the tool with status `kOutOfMemory`.
 template <int kOutOfMemory = kExitBadInput>
 void initTool(const char *name) {
   llvm::cl::SetVersionPrinter([](llvm::raw_ostream &os) {
     os << "mx " << getVersion() << "\nLLVM " << LLVM_VERSION_STRING << '\n';
   });
-  // https://no-color.org, which LLVM does not follow.
+  // https://no-color.org, not supported by LLVM.
   if (const char *value = std::getenv("NO_COLOR"); value && *value)
     llvm::WithColor::setAutoDetectFunction(
         [](const llvm::raw_ostream &) { return false; });
   handleOutOfMemory(name, kOutOfMemory);
-  // LLVM installs its own, which calls this.
+  // LLVM installs a handler that calls this function.
   std::set_new_handler(nullptr);
   llvm::install_bad_alloc_error_handler(
       [](void *, const char *, bool) { exitOutOfMemory(); });
 }
 
-/// Whether the options can be taken; what is wrong with them goes to stderr.
+/// Parses the options. Returns false after printing errors to stderr.
 inline bool parseOptions(int argc, char **argv, const char *overview) {
-  // Without a stream of its own for errors LLVM exits with its own status.
+  // Without an error stream, LLVM exits with its own status.
   std::string errors;
   llvm::raw_string_ostream stream(errors);
   if (llvm::cl::ParseCommandLineOptions(argc, argv, overview, &stream))
@@ -59,8 +57,8 @@ inline bool parseOptions(int argc, char **argv, const char *overview) {
   return false;
 }
 
-/// Whether a file can be read that upstream's drivers open themselves; a
-/// message goes to stderr.
+/// Checks an input that upstream's drivers open. Returns false after a message
+/// to stderr.
 inline bool checkInput(const std::string &path) {
   std::string why = checkInputFile(path);
   if (!why.empty())
@@ -68,8 +66,8 @@ inline bool checkInput(const std::string &path) {
   return why.empty();
 }
 
-/// The same of each word of a driver that parses its options itself: options
-/// that it has take no paths but -o, whose file is written.
+/// Checks the input words of a driver with its own option parser. Only -o takes
+/// a path, which is written.
 inline bool checkInputWords(int argc, char **argv) {
   for (int i = 1; i < argc; ++i) {
     llvm::StringRef word = argv[i];
@@ -81,8 +79,8 @@ inline bool checkInputWords(int argc, char **argv) {
   return true;
 }
 
-/// What the tools that compile a file have in common. Registered by the main:
-/// libmx has the mains of several tools in it, whose options share names.
+/// Options of all tools that compile a file. Created by the main function,
+/// because libmx contains the mains of several tools with equal option names.
 struct CompilerOptions {
   explicit CompilerOptions(const char *title) : category(title) {}
 
@@ -131,8 +129,8 @@ struct CompilerOptions {
   }
 };
 
-/// The start of the main of tool `name`, which has a file to `verb`: false
-/// where its options cannot be taken.
+/// Starts the main of tool `name`, which `verb`s a file. Returns false for
+/// invalid options.
 template <typename Options>
 bool startCompiler(int argc, char **argv, const char *name, const char *verb,
                    const char *overview, Options &asked) {

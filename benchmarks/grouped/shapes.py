@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Grouped matmuls of mixtures of experts: the shapes of published models, and
-how unevenly tokens fall on experts."""
+"""Grouped matmuls of mixtures of experts: shapes of published models, and distributions of
+tokens over experts."""
 
 import dataclasses
 
@@ -9,11 +9,11 @@ import numpy as np
 
 @dataclasses.dataclass(frozen=True)
 class Shape:
-    """Groups of rows: total x k times groups x n x k. Groups of a reduction:
-    m x total times n x total."""
+    """Grouped matmul. Groups of rows: total x k times groups x n x k. Groups of a reduction: m
+    x total times n x total."""
     name: str
     groups: int
-    total: int  # rows or elements of the reduction, of all groups
+    total: int  # rows, or elements of the reduction, of all groups
     n: int
     k: int = 0
     m: int = 0
@@ -28,7 +28,7 @@ class Shape:
         return f"{self.total} in {self.groups} x {self.n} x {self.k}"
 
     def reduced(self):
-        """With fewer tokens, columns and groups, and tails where it had tails."""
+        """Returns a shape with fewer tokens, columns and groups that keeps all tails."""
         def shrink(size, multiple):
             whole, tail = min(size // 128, 2) * 128, size % 128
             return whole + tail // multiple * multiple
@@ -41,7 +41,7 @@ class Shape:
             n=shrink(self.n, 8), k=shrink(self.k, 32))
 
 
-# Names say model, way of parallelism and matmul.
+# Names contain model, kind of parallelism and matmul.
 SHAPES = [
     Shape("dsv3-ep32-fwd1", 8, 131072, 4096, 7168),
     Shape("dsv3-ep32-fwd2", 8, 131072, 7168, 2048),
@@ -72,7 +72,7 @@ SHAPES = [
 
 
 def split(total, shares):
-    """Whole numbers in these shares."""
+    """Returns integers in proportion to `shares` that sum to `total`."""
     ends = np.round(np.cumsum(shares) / np.sum(shares) * total).astype(int)
     return np.diff([0, *ends])
 
@@ -86,7 +86,7 @@ def uneven(rng, groups, total):
 
 
 def hot(rng, groups, total):
-    """One has 70 % of all."""
+    """Gives one group 70 % of the total."""
     shares = np.full(groups, 0.3 / max(groups - 1, 1))
     shares[rng.integers(groups)] = 0.7
     return split(total, shares)
@@ -99,7 +99,7 @@ def some_empty(rng, groups, total):
 
 
 def odd(rng, groups, total):
-    """No multiple of anything, as far as they go."""
+    """Uses odd sizes until the total is used up."""
     sizes = rng.choice([1, 31, 33, 127, 129, 257], groups)
     return np.diff([0, *np.minimum(np.cumsum(sizes), total)])
 

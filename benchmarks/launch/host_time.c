@@ -3,14 +3,15 @@
 |*                                                                            *|
 |*   host_time PROGRAM DEVICE COUNT SHAPE...                                  *|
 |*                                                                            *|
-|* Launches the entry `main` of a compiled directory on arrays of zeros of    *|
-|* those shapes (128x256), COUNT times in a row, seven times over, and prints *|
-|* the microseconds of a launch in the fastest row, a line for each of:       *|
+|* Launches the entry `main` of a compiled directory on zero arrays of these  *|
+|* shapes (128x256), COUNT times in a row, and repeats that seven times.      *|
+|* Prints the time of a launch in the fastest repetition in microseconds, one *|
+|* line for each case:                                                        *|
 |*                                                                            *|
-|*   equal    the same call again and again                                   *|
-|*   turns    two calls on arrays of their own, in turns                      *|
-|*   entries  calls of 8 programs on arrays of their own, in turns            *|
-|*   new      calls on places that no call was on for a long time             *|
+|*   equal    the same call repeated                                          *|
+|*   turns    two calls on separate arrays, alternating                       *|
+|*   entries  calls of 8 programs on separate arrays, in turn                 *|
+|*   new      calls on addresses without a recent call                        *|
 \*===----------------------------------------------------------------------===*/
 
 #include "mx_program.h"
@@ -21,7 +22,6 @@
 
 enum { MOST = 16, RANK = 8, ROWS = 7, PROGRAMS = 8, PLACES = 1024, STEP = 256 };
 
-/* One call. */
 struct Call {
   mxEntry entry;
   int32_t argumentCount, resultCount;
@@ -73,7 +73,7 @@ static mxEntry load(const char *directory) {
   return entry;
 }
 
-/* A call on arrays of its own, with `slack` bytes behind each. */
+/* Creates a call on separate arrays, each followed by `slack` unused bytes. */
 static struct Call makeCall(mxEntry entry, int shapeCount, size_t slack) {
   struct Call call = {0};
   mxEntryInfo about = {.structSize = sizeof about};
@@ -107,7 +107,7 @@ static struct Call makeCall(mxEntry entry, int shapeCount, size_t slack) {
   return call;
 }
 
-/* The calls in turns. */
+/* Measures the calls in turn. */
 static void measure(const char *what, const struct Call *calls, long callCount,
                     long count, mxStream stream) {
   double best = 1e300;

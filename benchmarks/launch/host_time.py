@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a call costs the host: from C, from Python, and torch.mm beside it.
+"""Host time of a call from C, from Python, and of torch.mm for comparison.
 
 usage: host_time.py [--device=auto] [--count=1000] [--cc=cc]
 
-The function is a matmul of bf16 by weights of MXFP8, one kernel with three tensor
-maps. On a GPU the arrays are tensors of PyTorch, small enough that the GPU is never
-behind the host. On the simulator they have no rows, so that nothing is launched: what
-is left is the work of this project, without a driver's. Prints the smallest of seven
-rows of calls, in microseconds, and exits with 1 where a limit is broken on a GPU: 5 us
-from C for calls that were made before, 1.5 times torch.mm from Python."""
+The function is a bf16 matmul with MXFP8 weights: one kernel with three tensor maps. On a GPU
+the arrays are PyTorch tensors, small enough that the GPU always waits for the host. On the
+simulator they have no rows, so nothing is launched and only the work of this project remains.
+Prints the fastest of seven repetitions in microseconds. Exits with 1 if a limit is exceeded on
+a GPU: 5 us from C for repeated calls, 1.5 times torch.mm from Python."""
 
 import argparse
 import pathlib
@@ -40,7 +39,7 @@ func.func @main(%x: !x, %w: !w, %s: !s) -> tensor<?x${n}xbf16> {
 """
 
 
-# What host_time.c calls. A call on new places also has tensor maps made by the driver.
+# Cases of host_time.c. A call on new addresses also encodes tensor maps in the driver.
 FROM_C = {"equal": "the same again", "turns": "two in turns",
           "entries": "8 programs in turns", "new": "on new places"}
 LIMITED = ("equal", "turns", "entries")
@@ -60,8 +59,8 @@ def measure(call, count, wait):
 
 
 def measure_c(program, args, rows):
-    """By host_time.c, over the same runtime: microseconds by what it calls. Empty
-    without a compiler of C."""
+    """Runs host_time.c with the same runtime. Returns microseconds by case, or nothing without
+    a C compiler."""
     if not shutil.which(args.cc):
         return {}
     runtime = pathlib.Path(mx.library.candidates()[0]).resolve()

@@ -1,19 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a call costs the host in eager PyTorch: torch's own linear, and operators of
-mx_compiler.torch.
+"""Host time of a call in eager PyTorch: torch's own linear, and operators of mx_compiler.torch.
 
 usage: torch_host.py [--rounds=200] [--calls=50] [--profile] [--fake-driver=LIBRARY]
 
-On a GPU the tensors are so small that the GPU always waits for the host. Without one
-they are of the host and MX_DEVICE=cpu computes the matmuls, so that the times of mx say
-little: with --fake-driver, unittests/libMXFakeCuda.so of the build, tensors of the host
-pose as a GPU's to mx, and the driver launches nothing. All is measured then but the
-driver's part and PyTorch's allocator of GPU memory; torch's own matmuls do compute.
+On a GPU the tensors are so small that the GPU always waits for the host. Without a GPU the
+tensors are on the host and MX_DEVICE=cpu computes the matmuls, so the times of mx are not
+meaningful. With --fake-driver, unittests/libMXFakeCuda.so of the build, host tensors pose as
+GPU tensors and the driver launches nothing. This measures everything except the driver and
+PyTorch's allocator of GPU memory; torch's own matmuls still compute.
 
-Prints the median of many rounds, in microseconds a call, and the time without that of
-mxEntryLaunch. --profile also says where the time goes. Exits with 1 on a GPU where the
-forward pass takes more than 3 times torch's own, or the backward pass more than twice."""
+Prints the median of many rounds, in microseconds for each call, and the time without
+mxEntryLaunch. --profile prints the parts of that time. Exits with 1 on a GPU if the forward
+pass takes more than 3 times as long as torch's, or the backward pass more than twice."""
 
 import argparse
 import cProfile
@@ -30,7 +29,7 @@ import torch
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 M, N, K = 128, 256, 256
-TINY = (8, 32, 32)  # of torch's own where the host multiplies
+TINY = (8, 32, 32)  # shape of torch's own matmuls if the host computes
 MOST_FORWARD, MOST_BACKWARD = 3.0, 2.0
 
 
@@ -49,7 +48,7 @@ def parse():
 
 
 def choose_device(args):
-    """The device of tensors, and what is said of it; to be called before mx is imported."""
+    """Returns the device of the tensors and its description. Must run before mx is imported."""
     if args.fake_driver:
         os.environ.update(MX_CUDA_DRIVER=args.fake_driver, MX_FAKE_CUDA_READS_PTX="1",
                           MX_PTXAS="none", MX_DEVICE="")
@@ -68,7 +67,7 @@ class Clock:
         self.wait = torch.cuda.synchronize if device == "cuda" else lambda: None
 
     def __call__(self, call):
-        """The median of the rounds, in microseconds a call."""
+        """Returns the median of the rounds in microseconds for each call."""
         for _ in range(self.calls):
             call()
         rows = []
@@ -83,7 +82,8 @@ class Clock:
 
 
 def forward_backward(matmul, *shapes, device):
-    """Functions that run the forward pass, and both. Gradients do not add up."""
+    """Returns functions that run the forward pass, and both passes. Gradients are not
+    accumulated."""
     (m, n, k), leaves = shapes, []
     for shape in ((m, k), (n, k)):
         leaves.append(torch.ones(shape, dtype=torch.bfloat16, device=device, requires_grad=True))
@@ -98,7 +98,7 @@ def forward_backward(matmul, *shapes, device):
 
 
 def operations(mxt, device):
-    """What is measured, by name."""
+    """Returns the measured functions by name."""
     tiny = (M, N, K) if device == "cuda" else TINY
     x, w = (torch.ones(shape, dtype=torch.bfloat16, device=device) for shape in ((M, K), (N, K)))
     a, b = (torch.ones(shape, dtype=torch.bfloat16, device=device) for shape in
@@ -118,11 +118,11 @@ def operations(mxt, device):
     }
 
 
-# --- Where the time goes ------------------------------------------------------------
+# --- Parts of the time -----------------------------------------------------------------
 
 
 def prepared_calls(call):
-    """The prepared calls that the extension makes in a call, and their arguments."""
+    """Returns the prepared calls made by the extension during a call, with their arguments."""
     from mx_compiler._programs.calls import PreparedCall
     found, original = [], PreparedCall.call
 
@@ -140,7 +140,7 @@ def prepared_calls(call):
 
 
 def parts(clock, call):
-    """Microseconds of the calls of the extension, of what they launch, and of memory."""
+    """Returns the microseconds of the extension's calls, of their launches, and of memory."""
     run = launch = memory = 0.0
     nothing = ctypes.cast(ctypes.CDLL(None).abs, ctypes.c_void_p).value  # abs(0) is 0
     for prepared, arguments in (found := prepared_calls(call)):

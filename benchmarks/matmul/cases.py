@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What is timed, as programs.
+"""Measured programs.
 
 usage: cases.py MX_COMPILE DIRECTORY [CASE...]
 
-A case has one program for each *way*: a schedule that is given, or none, which
-leaves the choice to mx-select-schedule, for sizes that it knows or for any rows."""
+A case has a program for each *way*: with a given schedule, or with the choice of
+mx-select-schedule for static sizes or dynamic rows."""
 
 import dataclasses
 import pathlib
@@ -15,18 +15,17 @@ import sys
 
 import numpy as np
 
-# How timing.py times a launch; results that were timed from the host do not say so.
+# Timing method of timing.py; results without this field were timed from the host.
 LAUNCH = "difference of graphs"
 CHIP = "sm_90a"
 LAYER = pathlib.Path(__file__).resolve().parents[2] / "examples" / "moe_layer.mlir"
-# Matmuls whose time is that of reading the weights.
+# Limit of rows for matmuls that are bound by reading the weights.
 FEW_ROWS = 1024
-# By way: what the operation's schedule says. "mx" is what mx chooses; fused
-# matmuls dequantize in the kernel, whatever it chooses: to f16 where scales
-# allow it, or always to bf16. With a workspace both operands are dequantized
-# before.
+# Schedule of the operation by way. "mx" is the choice of mx. Fused matmuls dequantize in the
+# kernel: to f16 where scales allow it, or always to bf16. With a workspace both operands are
+# dequantized in advance.
 CHOSEN = {"mx": ""}
-# What a way says instead of a schedule: types do not know the rows.
+# Replaces the schedule for dynamic rows.
 DYNAMIC = "dynamic"
 TILE = ("tile = [256, 128, 64], strategy = #mxgpu.wgmma_upcast_b<operand_stages = 4{}>, "
         "staging = 1, raster = group_m(8), epilogue = tma_store")
@@ -51,11 +50,11 @@ func.func @main({arguments}) -> !out {{
   return %y : !out
 }}
 """
-# With rows that only a call knows.
+# Dynamic number of rows.
 COUNT = """%c0 = arith.constant 0 : index
   %rows = tensor.dim %a, %c0 : !a
   """
-# Packed weights take activations of 16 bits: those of MXFP8 are dequantized before.
+# Packed weights need 16-bit activations, so MXFP8 activations are dequantized in advance.
 DEQUANTIZED = """!x = tensor<{a_shape}xbf16{a_layout}>
 func.func @main({arguments}) -> !out {{
   {count}%numbers = tensor.empty({rows}) : !x
@@ -81,9 +80,9 @@ def by(*extents):
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """M x K by N x K. With groups: of rows, each with its own B, or of the
-    reduction ("gradient"), which then has M x K values in all and N x K results
-    for each group, as the gradient of weights has."""
+    """M x K by N x K. With groups: groups of rows, each with its own B, or groups of the
+    reduction ("gradient"), with M x K values in total and N x K results for each group, as in
+    the gradient of weights."""
     name: str
     m: int
     n: int
@@ -94,13 +93,13 @@ class Case:
     packed: bool = False
     groups: int = 0
     gradient: bool = False
-    # How rows are spread over groups: "" by up to 40 % unevenly; "uniform": each
-    # row's group is drawn, all alike; "zipf": the i-th most frequent as 1 / i.
+    # Distribution of rows over groups. "": up to 40 % uneven; "uniform": the group of each row
+    # is drawn uniformly; "zipf": the i-th most frequent group has weight 1 / i.
     load: str = ""
     # "wide": scales over 40 binades. "grid": bf16 operands with values of MXFP8.
     values: str = ""
     ways: tuple = tuple(CHOSEN.items())
-    # "normal", "fp8", "triton": implementations beside cuBLAS on the same values.
+    # Further baselines beside cuBLAS: "normal", "fp8", "triton".
     peers: tuple = ()
 
     @property
@@ -117,7 +116,7 @@ class Case:
 
     @property
     def capacity(self):
-        """Of a ragged reduction, whatever the groups are."""
+        """Size of a ragged reduction for any groups."""
         return -(-(self.m + 127 * self.groups) // 128) * 128
 
     def program(self, way):
@@ -170,8 +169,8 @@ class Case:
 
 @dataclasses.dataclass(frozen=True)
 class Layer:
-    """examples/moe_layer.mlir in another size: tokens, each with `top` experts. The rows of
-    a token are added up as they come, or in their order."""
+    """examples/moe_layer.mlir in another size, with `top` experts for each token. Sums over a
+    token's rows are unordered, or in row order."""
     name: str
     experts: int
     top: int
@@ -183,20 +182,21 @@ class Layer:
 
     @property
     def flops(self):
-        """Of three matmuls forward and their gradients."""
+        """Operations of three forward matmuls and their gradients."""
         return 2 * 3 * 3 * self.tokens * self.top * self.hidden * self.inner
 
     def program(self, way):
         return self.name
 
     def text(self, way="mx"):
-        """The example has H = 384, I = 256, 8 experts, and any number of tokens."""
+        """Returns the program. The example has H = 384, I = 256, 8 experts, and any number of
+        tokens."""
         sizes = {"384": self.hidden, "256": self.inner, "512": 2 * self.inner}
         blocks = {"12": self.hidden // 32, "8": self.inner // 32, "16": 2 * self.inner // 32}
         text = LAYER.read_text()
         if not self.in_order:
             text = text.replace(" order = fixed", "")
-        # Extents of types: (G x) rows x columns or blocks; then slices.
+        # Extents in types: (G x) rows x columns or blocks; then slices.
         text = re.sub(r"(groups = )8\b", rf"\g<1>{self.experts}", text)
         text = re.sub(r"(tensor<)8x", rf"\g<1>{self.experts}x", text)
         text = re.sub(r"x(12|8|16)xf8E8M0FNU", lambda m: f"x{blocks[m[1]]}xf8E8M0FNU", text)
@@ -206,10 +206,11 @@ class Layer:
         return self._with_static_shapes(text)
 
     def _with_static_shapes(self, text):
-        """All schedules of mx-select-schedule are for sizes that it knows."""
+        """Makes all sizes static, because mx-select-schedule needs static sizes for all of its
+        schedules."""
         rows = self.tokens * self.top
         capacity = -(-(rows + 127 * self.experts) // 128) * 128
-        # Sums of rows, before those of tokens.
+        # Row results, before they are summed for each token.
         text = re.sub(r"(%(?:z0|dx0) = .*|%(?:z0|dx0) : .*|ins\(%(?:z|dxp) : )!sums",
                       lambda m: m[0].replace("!sums", "!row_sums"), text)
         text = text.replace("!sums = ", f"!row_sums = tensor<{rows}x{self.hidden}xf32>\n!sums = ")
@@ -262,7 +263,7 @@ CASES = [
 
 
 def group_ends(rows, groups, load):
-    """Where the rows of groups end, always the same (Case.load)."""
+    """Returns the ends of the groups' rows, reproducibly (Case.load)."""
     random = np.random.default_rng(19)
     if load:
         shares = 1 / np.arange(1, groups + 1) ** (load == "zipf")
@@ -273,7 +274,7 @@ def group_ends(rows, groups, load):
 
 
 def compile_way(mx_compile, case, way, directory, quiet=False):
-    """Whether the compiler took it; `quiet`: it does not say why not."""
+    """Compiles a program and returns True on success; `quiet` suppresses the compiler's errors."""
     name = case.program(way)
     source = directory / f"{name}.mlir"
     source.write_text(case.text(way))

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Draws how many times as fast as its peers mx is, as an SVG, and prints the same figures.
+"""Draws the speedup of mx over its baselines as an SVG, and prints the same figures.
 
 usage: chart.py FILE [docs/Figures/speed.svg]
 
-FILE is benchmarks/results/matmul.csv, or raw JSON of speed.py to which training.py has
-added the training step. Ratios are times of the fastest peer by those of mx. ROWS says
-which cases are drawn, the ones that mx loses among them."""
+FILE is benchmarks/results/matmul.csv, or raw JSON of speed.py with the training step of
+training.py. Ratios are times of the fastest baseline divided by those of mx. ROWS lists the
+cases, including cases that mx loses."""
 
 import dataclasses
 import html
@@ -20,8 +20,8 @@ import training
 from published import by_case, header, load, row as line
 
 WIDTH, ROW, TOP = 920, 21, 74
-LEFT, RIGHT = 372, 690  # of the plot
-LOW, HIGH = 0.5, 4.0  # the ratios at its borders
+LEFT, RIGHT = 372, 690  # edges of the plot
+LOW, HIGH = 0.5, 4.0  # ratios at the edges
 TICKS = (0.5, 0.7, 1, 1.5, 2, 3, 4)
 FASTER, SLOWER, SAME = "#1f6fb4", "#d1551b", "#8a8a8a"
 EQUAL = "within the spread"
@@ -32,13 +32,13 @@ FP8 = ("fp8 row-wise, cuBLAS",)
 class Row:
     title: str
     case: str
-    peer: str  # as it is shown
+    peer: str  # displayed name
     peers: tuple = targets.CUBLAS
     time: str = "sustained"
-    packed: bool = False  # weights as they are or packed, whichever is faster
+    packed: bool = False  # the faster of plain and packed weights
 
     def ratio(self, results):
-        """targets.ratio() of the case, or None where it was not measured."""
+        """Returns targets.ratio() of the case, or None if not measured."""
         names = targets.either(self.case) if self.packed else self.case
         target = targets.Target("", self.title, (names,), 0, 0, self.peers, self.time)
         found = targets.reached(target, results)[0]
@@ -85,14 +85,14 @@ ROWS = {
 
 
 def verdict(value, spread):
-    """From the slowest to the fastest round it is `spread`."""
+    """Classifies a ratio; `spread` is the difference between the slowest and fastest round."""
     if abs(value - 1) <= spread / 2:
         return EQUAL
     return "faster" if value > 1 else "slower"
 
 
 def measured(results):
-    """(group, [(row, ratio, its spread, microseconds of mx and of the peer)])"""
+    """Yields (group, [(row, ratio, spread, microseconds of mx and of the baseline)])."""
     for group, rows in ROWS.items():
         if rows[0].case == training.NAME and training.NAME not in [r["name"] for r in results]:
             continue
@@ -105,7 +105,7 @@ def measured(results):
 
 
 def dates(results):
-    """From the first to the last day of the results."""
+    """Returns the range of dates of the results."""
     days = sorted({result["date"] for result in results})
     return days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
 
@@ -162,7 +162,7 @@ def draw(about, results):
                            (222, SAME, EQUAL)):
         drawing.lines.append(f'<rect x="{x}" y="39" width="11" height="11" fill="{color}"/>')
         drawing.text(x + 16, 49, text)
-    # Two lines: fonts without Helvetica's widths (DejaVu Sans) are a quarter wider.
+    # Two lines, because fonts without Helvetica's metrics (DejaVu Sans) are a quarter wider.
     for y, note in ((height - 30, f"{dates(results)}, driver {about['driver']}, PyTorch {about['torch']}."),
                     (height - 14, "Black lines: spread of the rounds. Quantizers are in the time of the "
                                   "layers alone. docs/performance/Results.md")):

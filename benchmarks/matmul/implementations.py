@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What computes a matmul: programs of mx, and its peers. All have a name, a
-count of sets of operands, launch(index), and `out`, which it writes."""
+"""Matmul implementations: programs of mx, and baselines. Each has a name, a number of operand
+sets, launch(index), and the result `out`."""
 
 import mx_compiler as mx
 import torch
@@ -8,14 +8,14 @@ import torch
 
 
 def grouped_mm(a, b, ends):
-    """PyTorch's grouped matmul, under the name it has in this version."""
+    """Calls PyTorch's grouped matmul by its name in this version."""
     if hasattr(torch.nn.functional, "grouped_mm"):
         return torch.nn.functional.grouped_mm(a, b, offs=ends)
     return torch._grouped_mm(a, b, offs=ends)
 
 
 class MxProgram:
-    """The entry `main` of a program, on sets of operands."""
+    """Entry `main` of a program on sets of operands."""
 
     def __init__(self, name, case, directory, problem):
         self.name, self.case, self.kept = name, case, []
@@ -25,7 +25,7 @@ class MxProgram:
         self.out = torch.empty(problem.out_shape, dtype=torch.bfloat16, device="cuda")
         self.results = self.arrays([self.out], self.entry.results)
         self.workspace = self.entry.make_workspace(*self.sets[0])
-        self.count = len(self.sets) - 1  # the last one is for the comparison
+        self.count = len(self.sets) - 1  # the last set is for the comparison
 
     def arrays(self, tensors, values):
         return [mx.DeviceArray.from_pointer(t.data_ptr(), self.shape(t, value), value.dtype)
@@ -33,12 +33,12 @@ class MxProgram:
 
     @staticmethod
     def shape(tensor, value):
-        """As the program has it; the tensor knows what a call decides."""
+        """Returns the shape of an argument, with dynamic extents taken from the tensor."""
         return tuple(tensor.shape[i] if extent is None else extent
                      for i, extent in enumerate(value.shape))
 
     def pack(self, elements):
-        """The weights in the order in which threads hold them, ahead of time."""
+        """Packs weights in fragment order in advance."""
         pack = self.program["pack"]
         packed = torch.empty(elements.shape, dtype=torch.uint8, device="cuda")
         arguments = self.arrays([elements], pack.arguments)
@@ -56,7 +56,7 @@ class MxProgram:
 
 
 class Matmul:
-    """cuBLAS, by PyTorch."""
+    """cuBLAS through PyTorch."""
 
     def __init__(self, name, pairs, shape):
         self.name = name
@@ -69,7 +69,7 @@ class Matmul:
 
 
 class RowWise:
-    """Matmuls of fp8 with one f32 scale for each row: another format."""
+    """fp8 matmuls with an f32 scale for each row, a different format."""
     name = "fp8 row-wise, cuBLAS"
 
     def __init__(self, pairs, shape):
@@ -88,7 +88,7 @@ class RowWise:
 
 
 class GroupedMatmul:
-    """PyTorch's."""
+    """Grouped matmul of PyTorch."""
 
     def __init__(self, name, pairs, ends):
         self.name, self.pairs, self.ends = name, pairs, ends

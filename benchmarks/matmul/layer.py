@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A layer of a mixture of experts, forward and backward: examples/moe_layer.mlir
-with its quantizers, beside PyTorch in bf16, eager and compiled."""
+"""Mixture-of-experts layer, forward and backward: examples/moe_layer.mlir with its quantizers,
+compared with PyTorch in bf16, eager and compiled."""
 
 import math
 
@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 EAGER, COMPILED = "torch bf16, eager", "torch bf16, torch.compile"
-LEAST_DB = 20  # of results to those in bf16; docs/guide/MoE.md predicts about 23.5
+LEAST_DB = 20  # signal-to-noise ratio against bf16; docs/guide/MoE.md predicts about 23.5
 
 
 def normal(*shape, deviation=1.0):
@@ -18,7 +18,7 @@ def normal(*shape, deviation=1.0):
 
 
 class Data:
-    """A random routing, rows sorted by expert."""
+    """Random routing, rows sorted by expert."""
 
     def __init__(self, case):
         tokens, top, hidden, inner = case.tokens, case.top, case.hidden, case.inner
@@ -37,7 +37,7 @@ class Data:
 
 
 class Gather(torch.autograd.Function):
-    """Rows of tokens; their gradients are added without atomics."""
+    """Gathers rows of tokens; gradients are summed without atomics."""
 
     @staticmethod
     def forward(context, x, tokens, inverse, top):
@@ -53,7 +53,7 @@ class Gather(torch.autograd.Function):
 
 
 class Combine(torch.autograd.Function):
-    """The sum of a token's rows."""
+    """Sums each token's rows."""
 
     @staticmethod
     def forward(context, z, tokens, inverse, top):
@@ -103,7 +103,7 @@ class MxLayer:
                                            np.dtype(dtype[tensor.dtype]))
 
     def call(self, name, given):
-        """Results as arrays; their memory is PyTorch's, and kept."""
+        """Returns results as arrays in PyTorch memory, allocated once."""
         entry = self.program[name]
         operands = [given[value.name] for value in entry.arguments]
         if name not in self.memory:
@@ -128,14 +128,14 @@ class MxLayer:
 
     @property
     def results(self):
-        """y, dx, dw1, dw2, dprobs: all f32."""
+        """y, dx, dw1, dw2, dprobs, all in f32."""
         forward, backward = (self.memory[name] for name in ("forward", "backward"))
         pairs = [(forward[0][0], forward[1][0]), *zip(*backward[:2])]
         return [tensor.view(torch.float32).view(array.shape) for array, tensor in pairs]
 
 
 def decibel(found, expected):
-    """Signal to noise, in parts: these tensors are large."""
+    """Computes the signal-to-noise ratio in parts, because the tensors are large."""
     signal = noise = 0.0
     for a, b in zip(found.flatten(0, -2).split(1024) if found.dim() > 1 else [found],
                     expected.flatten(0, -2).split(1024) if found.dim() > 1 else [expected]):
@@ -146,7 +146,7 @@ def decibel(found, expected):
 
 
 def compare(ours, peer):
-    """Results with less signal to noise than the formats give, and the ratios."""
+    """Returns the number of results below the expected signal-to-noise ratio, and the ratios."""
     for implementation in (ours, peer):
         implementation.launch(0)
     torch.cuda.synchronize()
@@ -157,7 +157,7 @@ def compare(ours, peer):
 
 
 class Problem:
-    """The implementations of a case."""
+    """Implementations of a case."""
 
     def __init__(self, case, directory):
         data = Data(case)

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How far the model of mx-select-schedule is from the times of a surface.
+"""Error of mx-select-schedule's time model against the times of a surface.
 
     model.py MX_OPT R.json...    # results of `surface.py run`
 
-For each family: how many schedules were timed, the median of the measured to the
-modelled time (at 1.6 GHz), how far timings of one shape differ from that of the shape
-(root mean square), and where several schedules of a shape were timed, how much longer
-the one takes that the model puts first than the fastest, on average and at worst.
-A choice of the model counts as what MX_OPT chooses today: time it with that build."""
+Prints for each family: the number of measured schedules, the median ratio of measured to
+modelled time (at 1.6 GHz), and the deviation of ratios within a shape (root mean square). For
+shapes with several measured schedules, also the mean and worst slowdown of the model's first
+choice against the fastest. The model's choice is that of MX_OPT today, so measure with the same
+build."""
 
 import argparse
 import collections
@@ -30,7 +30,7 @@ GHZ = 1.6
 
 
 def modelled(mx_opt, case, schedule):
-    """Cycles, None where the schedule is refused today."""
+    """Returns the modelled cycles, or None if the schedule is refused today."""
     ways = (("mx", ""), ("given", schedule))
     text = dataclasses.replace(case, ways=ways).text("given" if schedule else "mx")
     done = subprocess.run([mx_opt, "-", f"--mx-select-schedule=chip={cases.CHIP} explain", "-o", os.devnull],
@@ -40,7 +40,7 @@ def modelled(mx_opt, case, schedule):
 
 
 def timings(data):
-    """Family, case, schedule ("" where the model chose) and microseconds."""
+    """Yields family, case, schedule ("" for the model's choice) and microseconds."""
     for row in surface.ROWS:
         measured = data["rows"].get(row.name, {})
         drawn = {case.name: case for case in row.cases(data["seed"], len(measured))}
@@ -52,7 +52,8 @@ def timings(data):
 
 
 def summary(title, shapes):
-    """A row of the table; shapes: measured and modelled microseconds of each."""
+    """Returns a row of the table; `shapes` holds (measured, modelled) microseconds for each
+    shape."""
     every = [pair for shape in shapes for pair in shape]
     within, losses = [], []
     for shape in shapes:

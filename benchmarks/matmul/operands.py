@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Random operands, and what they stand for."""
+"""Random operands and their values."""
 
 import functools
 
@@ -7,23 +7,23 @@ import mx_compiler.torch as mxt
 import torch
 from mx_compiler.selftest.reference import code_values
 
-SMALL = (0, 1, -1, 2, -2)  # of exact(): every format has these
+SMALL = (0, 1, -1, 2, -2)  # for exact(): available in every format
 
 
 def decode_table(name):
-    """The value of each code, as float32."""
+    """Returns the value of each code as float32."""
     return torch.tensor(code_values(name), dtype=torch.float32, device="cuda")
 
 
-# Rows that are drawn of a format and a reduction; operands have copies of them in any
-# order, as drawing each row of 64 groups takes longer than all their matmuls.
+# Number of rows drawn for a format and reduction size. Operands repeat them in any order,
+# because drawing each row of 64 groups takes longer than all their matmuls.
 ROWS_DRAWN = 2048
 
 
 @functools.lru_cache(maxsize=4)
 def drawn_rows(name, k):
-    """Codes of normal numbers rounded to the format: the bits that quantizers
-    give, so that power is what it is in use."""
+    """Returns codes of normal values rounded to the format, like the output of quantizers, so
+    that power is realistic."""
     table = decode_table(name)
     finite = torch.nonzero(torch.isfinite(table)).flatten()
     order = finite[torch.argsort(table[finite])]
@@ -47,15 +47,15 @@ def small_codes(name, rows, k):
 
 
 def pack(codes, name):
-    """As memory holds them: two of 4 bits in a byte, the first in its low half."""
+    """Packs 4-bit codes two in a byte, the first in the low half."""
     if name != "f4E2M1FN":
         return codes
     return codes[:, 0::2] | codes[:, 1::2] << 4
 
 
 def random_scales(scale, rows, blocks, kind):
-    """Bytes, and what they stand for."""
-    one = 127 if scale == "f8E8M0FNU" else 0x38  # 8 more doubles that of E4M3
+    """Returns bytes of scales and their values."""
+    one = 127 if scale == "f8E8M0FNU" else 0x38  # adding 8 doubles an E4M3 scale
     if kind == "exact":
         more = torch.randint(0, 2, (rows, blocks), dtype=torch.uint8, device="cuda")
         return one + more * (1 if one == 127 else 8), torch.exp2(more.float())
@@ -68,8 +68,8 @@ def random_scales(scale, rows, blocks, kind):
 
 
 def tiles(scales, ends=None, matrices=0):
-    """In tiles of 128 rows by 4 blocks, 0 beyond the matrix: of expert groups of rows, or of
-    several matrices, one below the other, each in tiles of its own."""
+    """Arranges scales in tiles of 128 rows by 4 blocks, 0 beyond the matrix. Expert groups of
+    rows, or several stacked matrices, have separate tiles."""
     if matrices:
         scales = scales.view(matrices, -1, scales.shape[-1])
     if ends:
@@ -82,7 +82,7 @@ def tiles(scales, ends=None, matrices=0):
 
 
 def segments(ends):
-    """Where the groups of a ragged reduction begin."""
+    """Returns the starts of the groups of a ragged reduction."""
     starts = [0]
     for begin, end in zip([0, *ends], ends):
         starts.append(starts[-1] + -(-(end - begin) // 128) * 128)
@@ -90,14 +90,13 @@ def segments(ends):
 
 
 class Operand:
-    """Elements and scales as arguments, and the numbers as bf16, which is exact
-    for these scales. Numbers of bf16 have no scales.
+    """Elements and scales as arguments, and the values in bf16, which is exact for these
+    scales. bf16 operands have no scales.
 
-    kind: "" for what quantizers give; "wide": scales over 40 binades; "grid":
-    bf16 numbers that MXFP8 has; "exact": so small integers that all sums are
-    exact in f32, in any order. ends: rows are groups. matrices: how many there are,
-    of as many rows each, one below the other. valid: all other columns are zeros,
-    which belong to no group."""
+    kind: "" for values as from quantizers; "wide": scales over 40 binades; "grid": bf16 values
+    representable in MXFP8; "exact": small integers with exact f32 sums in any order. ends: ends
+    of row groups. matrices: number of stacked matrices with equally many rows. valid: mask of
+    columns; other columns are zeros and belong to no group."""
 
     def __init__(self, element, scale, rows, k, kind="", ends=None, valid=None, matrices=0):
         if element == "bf16" and kind != "grid":

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Peers that are no part of this project: --peers=FILE.py, a module whose peers(problem)
-lists objects as implementations.py has them, on the operands of problem.sets; the last
-set, launch(count), is for the comparison. One of another format has wrong(), which
-counts its wrong elements; that of the others is counted as that of mx."""
+"""External baselines: --peers=FILE.py names a module with peers(problem), which returns objects
+with the interface of implementations.py for the operands problem.sets. The last set,
+launch(count), is for the comparison. A baseline in another format has wrong(), which counts its
+wrong elements; others are checked like mx."""
 
 import importlib.util
 
 
 def load(path):
-    """peers(problem) of the module, or what finds none if there is no path."""
+    """Returns peers(problem) of the module, or a function without results if there is no path."""
     if not path:
         return lambda problem: []
     spec = importlib.util.spec_from_file_location("peers_beside", path)
@@ -18,6 +18,6 @@ def load(path):
 
 
 def count_wrong(problem, peers):
-    """By name."""
+    """Returns the number of wrong elements by name."""
     return {peer.name: peer.wrong() if hasattr(peer, "wrong") else problem.wrong(peer)
             for peer in peers}

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operands of a case, in the forms that implementations take, and comparisons of
-results.
+"""Operands of a case in the forms of all implementations, and comparisons of results.
 
-The last set of operands is for comparison with the bits of cuBLAS: its numbers
-are so small integers that every order of additions gives the same sums."""
+The last set of operands is for the bitwise comparison with cuBLAS: its values are small
+integers, so sums are equal in every order."""
 
 import cases
 import implementations
@@ -18,15 +17,17 @@ ROWS_COMPARED = 64
 
 
 def count_wrong(found, wide, high, k):
-    """Elements of some rows beyond the bound of docs/reference/Spec.md, in float64."""
+    """Counts elements outside the error bound of docs/reference/Spec.md, for some rows in
+    float64."""
     exact, total = wide @ high.t(), wide.abs() @ high.abs().t()
     bound = 4 * -(-k // 64) * 5 * 2.0**-23 * total
-    bound += (exact.abs() + bound) * 2.0**-8  # rounded to bf16
+    bound += (exact.abs() + bound) * 2.0**-8  # rounding to bf16
     return int((~((found.double() - exact).abs() <= bound)).sum())
 
 
 def count_far(found, peer):
-    """Elements that differ from the peer's by more than a rounding of the largest."""
+    """Counts elements that differ from the baseline by more than a rounding of the largest
+    element."""
     wrong, largest = 0, peer.abs().amax().float() * 2.0**-7
     for a, b in zip(found.flatten(0, -2).split(8192), peer.flatten(0, -2).split(8192)):
         wrong += int((~((a.float() - b.float()).abs() <= largest)).sum())
@@ -39,7 +40,7 @@ class Matmul:
     def __init__(self, case):
         self.case, self.out_shape = case, (case.m, case.n)
         count = max(2, -(-2 * L2_BYTES // ((case.m + case.n) * case.k)))
-        if case.few_rows:  # of the smaller of both implementations' weights
+        if case.few_rows:  # based on the implementation with fewer bytes of weights
             bits = 4 if case.b == "f4E2M1FN" else 8
             count = -(-(1 << 30) // (case.n * case.k * bits // 8 * max(1, case.groups)))
         self.ends = cases.group_ends(case.m, case.groups, case.load) if case.groups else None
@@ -51,7 +52,7 @@ class Matmul:
                 for element, rows in ((case.a, case.m), (case.b, case.n))]
 
     def arguments(self, program):
-        """Of each set, for mx."""
+        """Yields the arguments of mx for each set."""
         for a, b in self.sets:
             elements = program.pack(b.elements) if self.case.packed else b.elements
             yield [t for t in (a.elements, a.scales, elements, b.scales, *self.offsets())
@@ -71,11 +72,11 @@ class Matmul:
         return found
 
     def brief_peers(self):
-        """Those of which only a burst is taken: they are far slower."""
+        """Returns baselines measured only in a burst, because they are much slower."""
         if "triton" not in self.case.peers:
             return []
         import triton_peer
-        # Scales in rows; which ones does not matter for the time.
+        # Linear scales; their values do not affect the time.
         scales = [[torch.full((len(t.elements), self.case.k // 32), 127, dtype=torch.uint8,
                               device="cuda") for t in pair] for pair in self.sets[:2]]
         sets = [(a.elements.view(torch.float8_e4m3fn), sa, b.elements.view(torch.float8_e4m3fn), sb)
@@ -95,8 +96,8 @@ class Matmul:
         return out
 
     def wrong(self, implementation):
-        """Of one set within the bound in some rows and close to the peer
-        everywhere; of the last set, bits that differ."""
+        """Counts errors: one set must be within the bound in some rows and close to the
+        baseline everywhere; the last set must be bitwise equal."""
         implementation.out.fill_(float("nan"))
         implementation.launch(0)
         wrong = self.rows_wrong(implementation.out, 0)
@@ -110,7 +111,7 @@ class Matmul:
 
 
 class GroupedRows(Matmul):
-    """Groups of rows of M x K, each by its own N x K."""
+    """Groups of rows of M x K, each multiplied by its own N x K."""
 
     def make(self, kind):
         case = self.case
@@ -152,7 +153,8 @@ class GroupedRows(Matmul):
 
 
 class Gradient(Matmul):
-    """Of weights: for each group of a reduction N x (its part of M) by K x (that)."""
+    """Gradient of weights: for each group of the reduction N x (its part of M) by K x (the
+    same)."""
 
     def __init__(self, case):
         self.starts = operands.segments(cases.group_ends(case.m, case.groups, case.load))
@@ -173,7 +175,7 @@ class Gradient(Matmul):
         return [self.ends_on_device]
 
     def pair(self, index):
-        """Rows as layers have them: tokens, without what lies between groups."""
+        """Returns token rows as in a layer, without the gaps between groups."""
         a, b = (operand.values[:, self.valid].t().contiguous() for operand in self.sets[index])
         return a.t(), b
 

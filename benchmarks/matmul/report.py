@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Prints tables of Markdown from results of speed.py.
+"""Prints Markdown tables from results of speed.py.
 
 usage: report.py FILE
 
-FILE is raw JSON, or CSV as in benchmarks/results/matmul.csv. The first table has what
-targets.py wants of each row."""
+FILE is raw JSON, or CSV as in benchmarks/results/matmul.csv. The first table compares each row
+with targets.py."""
 
 import pathlib
 import sys
@@ -37,7 +37,8 @@ def shape(case):
 
 
 def split(result):
-    """((name, entry) of each way of mx, the peer on the same values, others)"""
+    """Returns ((name, entry) of each way of mx, the baseline on the same values, other
+    baselines)."""
     entries = result["implementations"]
     ours = [(name, entry) for name, entry in entries.items() if targets.is_ours(name)]
     peer = next(entry for name, entry in entries.items() if name in PEERS)
@@ -47,19 +48,19 @@ def split(result):
 
 
 def ratio(mx, peer, key):
-    """The peer's time to that of mx, and its spread."""
+    """Returns the baseline's time divided by that of mx, and its spread."""
     value = peer[f"{key}_us"] / mx[f"{key}_us"]
     spread = value * sum(entry[f"{key}_spread_us"] / entry[f"{key}_us"] for entry in (mx, peer))
     return f"{value:.2f}", f"{spread:.2f}"
 
 
 def rate(case, entry, key):
-    """TFLOP/s."""
+    """Returns TFLOP/s."""
     return f"{case.flops / entry[f'{key}_us'] * 1e-6:.0f}" if f"{key}_us" in entry else "–"
 
 
 def wanted(target, value):
-    """Whether a ratio is what the target wants."""
+    """Returns whether a ratio meets the target."""
     verdict = ("aim" if value >= target.aim else "met" if value >= target.least else "missed")
     return f"{verdict} (at least {target.least}, aim {target.aim})"
 

@@ -1,20 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Times matmuls on one GPU beside their peers on the same values.
+"""Measures matmuls on one GPU against baselines on the same values.
 
 usage: speed.py PROGRAMS [--only=REGEX] [--results=FILE.json] [--seconds=S] [--peers=FILE.py]
 
-For each case the results of mx are compared first: with float64 in some rows,
-within the bound of docs/reference/Spec.md; with the peer everywhere; and, of operands whose
-sums are exact in every order, to the bit. Then implementations take turns in one
-process, five rounds, on sets of operands that together are larger than the L2.
-A launch takes what a CUDA graph of twice as many launches takes more than one of them.
-Burst: of few launches, after a pause of 12 ms, the median of 12.
-Sustained: back to back for S seconds, the median of the second half, with the
-clock of the SMs in that half. With few rows instead: a CUDA graph of launches
-that go through more than 1 GB of weights, for S / 4 seconds after a pause of 50 ms;
-and sustained. Cases that FILE.json has and this run
-does not stay in it. report.py makes tables. --peers: others.py. Needs PyTorch."""
+For each case the results of mx are checked first: against float64 in some rows, within the
+bound of docs/reference/Spec.md; against the baseline everywhere; and bitwise for operands with
+exact sums. Then the implementations run in turn in one process, five rounds, on sets of
+operands that together exceed the L2. The time of a launch is the difference between CUDA graphs
+with n and 2 n launches.
+
+Burst: a few launches after a pause of 12 ms, the median of 12. Sustained: back to back for S
+seconds, the median of the second half, with the SM clock in that half. For small M: a CUDA
+graph of launches over more than 1 GB of weights, for S / 4 seconds after a pause of 50 ms; and
+sustained.
+
+Other cases in FILE.json are kept. report.py prints tables. --peers: see others.py. Needs
+PyTorch."""
 
 import argparse
 import datetime
@@ -39,7 +41,7 @@ def begin():
 
 
 def release():
-    """Frees what a case has left."""
+    """Frees the memory of a case."""
     gc.collect()
     torch.cuda.empty_cache()
 
@@ -108,8 +110,8 @@ def show(row):
 
 
 def write(path, about, rows):
-    """Rows of this run, and those of earlier ones in the order of the cases.
-    Each says when and with which commit it was measured if that differs."""
+    """Writes the rows of this and earlier runs in the order of the cases. Rows of other runs
+    record their date and commit."""
     old = json.loads(path.read_text()) if path.exists() else dict(rows=[])
     known = {row["name"]: row for row in old["rows"]} | {row["name"]: row for row in rows}
     order = [case.name for case in cases.CASES if case.name in known]

@@ -1,19 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Matmuls of random shapes beside their peers: how fast mx is on shapes that no schedule
-was tuned on.
+"""Matmuls of random shapes against baselines: speed on shapes without tuned schedules.
 
     surface.py build MX_COMPILE OUT --seed=S [--shapes=24] [--only=REGEX]   # here
     surface.py run OUT --results=R.json [--only=REGEX] [--seconds=S]      # on the GPU
     surface.py show FILE...
 
-Each row of the table is a family of matmuls, from which a seed draws as many shapes.
-Ratios are times, the peer's to mx's: their median, their tenth percentile and the
-worst, which is named. Every shape is timed beside its peer in one process, after the
-results were compared (speed.py says how both is done). "dynamic" is the program whose
-types do not know the rows, "next" the fastest of the schedules that the model ranks
-after its choice, which every fourth shape has. `show` takes raw results or CSV as in
-benchmarks/results/shapes.csv. run --peers=FILE.py: others.py."""
+Each row of the table is a family of matmuls, with shapes drawn from a seed. Ratios are the
+baseline's time divided by that of mx: median, tenth percentile, and the worst with its name.
+Every shape is measured together with its baseline in one process, after its results were
+checked (see speed.py). "dynamic" is the program with dynamic rows. "next" is the fastest of the
+schedules ranked after the model's choice, measured for every fourth shape. `show` reads raw
+results or CSV as in benchmarks/results/shapes.csv. run --peers=FILE.py: see others.py."""
 
 import argparse
 import concurrent.futures
@@ -34,7 +32,7 @@ import tune
 from cases import Case, DYNAMIC
 from published import NEXT as NEXT_WAY, time_of
 
-# N and K of feed-forward layers, up and down, and of attention, as published.
+# N and K of feed-forward layers (up and down) and of attention in published models.
 DENSE_MODELS = {  # hidden, intermediate
     "Llama-3-8B": (4096, 14336), "Llama-3-70B": (8192, 28672), "Llama-3.1-405B": (16384, 53248),
     "Qwen2.5-7B": (3584, 18944), "Qwen2.5-32B": (5120, 27648), "Qwen2.5-72B": (8192, 29568),
@@ -45,11 +43,11 @@ MOE_MODELS = {  # hidden, intermediate of an expert
     "DeepSeek-V2": (5120, 1536), "Qwen3-235B-A22B": (4096, 1536), "Qwen3-30B-A3B": (2048, 768),
     "Qwen2-57B-A14B": (3584, 2560), "gpt-oss-120b": (2880, 2880), "OLMoE-7B": (2048, 1024),
     "DBRX": (6144, 10752)}
-# Elements of the weights of all groups: three sets of operands fit an H100.
+# Limit on weight elements of all groups: three sets of operands fit in an H100.
 MOST_WEIGHTS = 2 << 30
 FORMATS = {"mxfp8": ("f8E4M3FN", "f8E8M0FNU"), "mxfp4": ("f4E2M1FN", "f8E8M0FNU"),
            "nvfp4": ("f4E2M1FN", "f8E4M3FN")}
-# How many of the model's next best are timed, of every how many-th shape.
+# Number of next-ranked schedules to measure, and the interval of shapes with them.
 NEXT, EVERY = 3, 4
 
 
@@ -62,7 +60,7 @@ def multiple(size, of):
 
 
 def draw_dense(source, index):
-    """A quarter of the sizes are multiples of 32 alone."""
+    """Draws a dense matmul; a quarter of the sizes are multiples of only 32."""
     name = ("mxfp8", "mxfp4", "nvfp4")[index % 3]
     element, scale = FORMATS[name]
     size = lambda: multiple(log_uniform(source, 2048, 16384), 32 if source.random() < 0.25 else 128)
@@ -98,7 +96,7 @@ def draw_packed(source, index, low, high):
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """A family, and the median and tenth percentile that are wanted of it on an H200."""
+    """Family of matmuls, with the required median and tenth percentile on an H200."""
     name: str
     title: str
     draw: object
@@ -106,13 +104,13 @@ class Row:
     limits: tuple = ()
 
     def cases(self, seed, count):
-        """The same for a seed, and with a smaller count the first of them."""
+        """Returns the shapes of a seed; a smaller count returns the first of them."""
         source = random.Random(f"{seed} {self.name}")
         found = {}
         while len(found) < count:
             case = self.draw(source, len(found), *self.limits)
             ways = {"mx": ""}
-            # The rows of a ragged reduction are those of its groups together.
+            # The rows of a ragged reduction are determined by its groups.
             if not case.gradient:
                 ways["mx, dynamic"] = DYNAMIC
             found[case.name] = dataclasses.replace(case, ways=tuple(ways.items()))
@@ -131,14 +129,14 @@ ROWS = [
                                              (257, 8192, (0.92, 0.85), (0.92, 0.85)))
       for packed, least in ((False, of_plain), (True, of_packed))),
 ]
-DYNAMIC_LEAST = 0.98, 0.95  # of the time with static rows
+DYNAMIC_LEAST = 0.98, 0.95  # relative to static rows
 
 
 # --- Programs -------------------------------------------------------------------------
 
 
 def with_next(mx_compile, case, out):
-    """The case with the schedules that the model ranks after its choice."""
+    """Returns the case with the schedules ranked after the model's choice."""
     source = out / f"{case.name}.mlir"
     source.write_text(case.text())
     text = subprocess.run([mx_compile, source, f"--chip={cases.CHIP}", "--mx-explain", "-o",
@@ -157,7 +155,7 @@ def build(mx_compile, out, seed, shapes, only):
             found = row.cases(seed, shapes)
             found = [with_next(mx_compile, case, out) if i % EVERY == 0 else case
                      for i, case in enumerate(found)]
-            # What --mx-explain lists in few words may be more than its schedule says.
+            # The short form in --mx-explain's list may omit parts of the schedule.
             jobs = {(case.name, way): pool.submit(cases.compile_way, mx_compile, case, way, out,
                                                   quiet=way.startswith(NEXT_WAY))
                     for case in found for way, _ in case.ways}
@@ -169,7 +167,7 @@ def build(mx_compile, out, seed, shapes, only):
     (out / "surface.json").write_text(json.dumps(dict(seed=seed, rows=drawn), indent=1))
 
 
-# --- Times ----------------------------------------------------------------------------
+# --- Measurement -------------------------------------------------------------------------
 
 
 def measure(out, results, only, seconds, beside):
@@ -211,13 +209,13 @@ def measure(out, results, only, seconds, beside):
 
 
 def ratios(rows, of, to):
-    """By case: the time in the column `to` to that in `of`."""
+    """Returns the time in column `to` divided by that in `of`, by case."""
     return {f"{row['case']} ({row['card']}, seed {row['seed']})": row[to] / row[of]
             for row in rows if of in row and to in row}
 
 
 def spread(found):
-    """Median, tenth percentile, the worst and its name."""
+    """Returns median, tenth percentile, the worst ratio and its name."""
     values = sorted(found.values())
     worst = min(found, key=found.get)
     tenth = values[0] if len(values) < 2 else statistics.quantiles(values, n=10, method="inclusive")[0]
@@ -232,7 +230,7 @@ def summary(row, found, least):
 
 
 def table(rows):
-    """Of several seeds together."""
+    """Returns the table of several seeds."""
     text = published.header("family", "shapes", "median", "tenth percentile", "worst", "where", "wanted")
     families = {family.name: [row for row in rows if row["family"] == family.name] for family in ROWS}
     for family in ROWS:

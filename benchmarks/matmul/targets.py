@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What matmuls are to reach on an H200: ratios of times, a peer's to mx's."""
+"""Target ratios of matmuls on an H200: a baseline's time divided by that of mx."""
 
 import dataclasses
 
@@ -11,13 +11,13 @@ LAYERS = ("torch bf16, eager", "torch bf16, torch.compile")
 class Target:
     number: str
     title: str
-    # The smallest ratio of these counts; of alternatives in one the largest.
+    # The smallest ratio of all cases counts; within alternatives the largest.
     cases: tuple
     least: float
     aim: float
-    peers: tuple = CUBLAS  # beginnings of names; the fastest counts
-    time: str = "sustained"  # or "burst", "graph"
-    way: str = ""  # the fastest, or this one
+    peers: tuple = CUBLAS  # prefixes of names; the fastest counts
+    time: str = "sustained"  # "sustained", "burst" or "graph"
+    way: str = ""  # "": the fastest way
 
 
 LARGE = ("mxfp8-8192", "mxfp8-16384x4096x7168")
@@ -25,7 +25,7 @@ FEW = "bf16xmxfp4{}-%dx%dx7168"
 
 
 def either(name):
-    """Weights as they are, or packed before."""
+    """Returns the names with plain and packed weights."""
     return (name.format(""), name.format("-packed"))
 
 
@@ -58,7 +58,7 @@ def is_ours(name):
 
 
 def ratio(target, result):
-    """(ratio, its spread, mx's microseconds, the peer's, their names), or None."""
+    """Returns (ratio, spread, microseconds of mx, of the baseline, and their names), or None."""
     key = f"{target.time}_us"
     entries = [(entry[key], name, entry.get(f"{target.time}_spread_us", 0))
                for name, entry in result["implementations"].items() if key in entry]
@@ -75,7 +75,7 @@ def ratio(target, result):
 
 
 def reached(target, results):
-    """(case, ratio(...)) of each of the target's cases; None where not measured."""
+    """Returns (case, ratio(...)) for each of the target's cases; None if not measured."""
     by_name = {result["name"]: result for result in results}
     found = []
     for names in target.cases:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Times of implementations: objects with a name, a count of sets of operands, and
-launch(index)."""
+"""Timing of implementations: objects with a name, a number of operand sets, and launch(index)."""
 
 import gc
 import statistics
@@ -11,7 +10,7 @@ import torch
 
 ROUNDS = 5
 PAUSE = 0.05
-BURST = 3e-4  # about what a graph of launches after a pause may take
+BURST = 3e-4  # approximate duration of a graph after a pause, in seconds
 
 
 def query(fields):
@@ -21,7 +20,7 @@ def query(fields):
 
 
 def clock():
-    """Of the SMs, in MHz."""
+    """Returns the SM clock in MHz."""
     try:
         return torch.cuda.clock_rate()
     except (ImportError, RuntimeError):  # no pynvml
@@ -37,7 +36,7 @@ def seconds_between(begin, end):
 
 
 def burst(implementation, count=12):
-    """One launch after a pause and a few launches: the median."""
+    """Returns the median time of a launch in short bursts after a pause."""
     implementation.launch(0)
     begin, end = events()
     begin.record()
@@ -52,8 +51,8 @@ def burst(implementation, count=12):
 
 
 def sustained(implementation, seconds, once):
-    """Median time of batches in the second half of `seconds`, and the clock
-    there. A launch takes about `once`."""
+    """Returns the median time of batches in the second half of `seconds`, and the clock there.
+    A launch takes about `once`."""
     batch = max(1, min(20, int(0.03 / once)))
     start, times, mhz = time.monotonic(), [], None
     while not times or time.monotonic() - start < seconds:
@@ -64,7 +63,7 @@ def sustained(implementation, seconds, once):
         end.record()
         late = time.monotonic() - start > seconds / 2
         if late:
-            mhz = mhz or clock()  # while the launches run
+            mhz = mhz or clock()  # while launches are running
         end.synchronize()
         if late:
             times.append(seconds_between(begin, end) / batch)
@@ -72,9 +71,9 @@ def sustained(implementation, seconds, once):
 
 
 def capture(implementation, launches):
-    """A CUDA graph of launches that goes through the operands."""
+    """Captures launches over all operand sets in a CUDA graph."""
     graph = torch.cuda.CUDAGraph()
-    # What the last case left must not be freed now: that would end the capture.
+    # Freeing memory of the last case during the capture would end it.
     gc.collect()
     gc.disable()
     with torch.cuda.graph(graph):
@@ -85,8 +84,8 @@ def capture(implementation, launches):
 
 
 class Graphs:
-    """Of launches, and of twice as many: what one launch more takes is the difference. The
-    time of one graph has the start of the graph in it, 20 microseconds."""
+    """CUDA graphs with n and 2 n launches; the difference gives the time of n launches. A
+    single graph includes its start-up of 20 microseconds."""
 
     def __init__(self, implementation, launches):
         stream = torch.cuda.Stream()
@@ -112,7 +111,7 @@ class Graphs:
 
 
 def replay(graphs, seconds, steady):
-    """Median time of a launch, and the clock in MHz; if `steady`, in the second
+    """Returns the median time of a launch, and the clock in MHz; if `steady`, from the second
     half of `seconds`."""
     times, start, mhz = [], time.monotonic(), []
 
@@ -132,15 +131,15 @@ def replay(graphs, seconds, steady):
 
 
 def summary(rounds, key):
-    """Microseconds: the median of the rounds, and the largest less the smallest."""
+    """Returns microseconds: the median of the rounds, and the largest minus the smallest."""
     times = [taken * 1e6 for taken, _ in rounds]
     return {f"{key}_us": round(statistics.median(times), 2),
             f"{key}_spread_us": round(max(times) - min(times), 2), "sm_mhz": rounds[-1][1]}
 
 
 def in_turns(implementations, time_once):
-    """The rounds of each implementation, every other time in the opposite order: what was
-    launched before decides the clock, which is up to 4 % of a time."""
+    """Returns the rounds of each implementation, alternating the order: the previous launches
+    determine the clock, which affects times by up to 4 %."""
     rounds = [[] for _ in implementations]
     for turn in range(ROUNDS):
         order = list(zip(implementations, rounds))
@@ -150,9 +149,9 @@ def in_turns(implementations, time_once):
 
 
 def measure_graphs(implementations, seconds, sustained=True):
-    """By name: rounds in turn, each a quarter of `seconds` after a pause, without
-    which an implementation has the clock that the one before left; then, sustained,
-    rounds of which the second half counts."""
+    """Returns rounds by name. First `graph` rounds of a quarter of `seconds`, each after a
+    pause so that the clock does not depend on the previous implementation; then `sustained`
+    rounds, of which the second half counts."""
     graphs = {implementation.name: Graphs(implementation, implementation.count)
               for implementation in implementations}
     found = {implementation.name: {} for implementation in implementations}
@@ -168,14 +167,14 @@ def measure_graphs(implementations, seconds, sustained=True):
 
 
 def measure_one_way(implementations, seconds, few_rows):
-    """Launches, burst and sustained; of matmuls with small M graphs after a pause alone."""
+    """Measures burst and sustained launches; for small M only graphs after a pause."""
     if few_rows:
         return measure_graphs(implementations, seconds, sustained=False)
     return measure_launches(implementations, seconds)
 
 
 def measure_launches(implementations, seconds, only_burst=()):
-    """By name: burst, then rounds of sustained launches in turn."""
+    """Returns burst times by name, then sustained rounds in turn."""
     found, once = {}, {}
     for implementation in implementations:
         once[implementation.name] = taken = burst(implementation)

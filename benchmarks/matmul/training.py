@@ -4,9 +4,9 @@
 
 usage: training.py RESULTS.json BF16.jsonl MXFP8.jsonl
 
-The logs are those of runs of examples/train_moe_torch.py that differ in their recipe alone.
-Steps before the last four fifths warm up and do not count; of what is left five parts
-are rounds, each with its median: their median and spread are kept."""
+The logs come from runs of examples/train_moe_torch.py that differ only in the recipe. The first
+fifth of the steps is warm-up. The rest is divided into five rounds, each with its median; their
+median and spread are stored."""
 
 import datetime
 import json
@@ -19,7 +19,7 @@ ROUNDS = 5
 
 
 def read(path):
-    """(what the run was, milliseconds of its steps)"""
+    """Returns (description of the run, milliseconds of its steps)."""
     lines = [json.loads(line) for line in pathlib.Path(path).read_text().splitlines()]
     return lines[0], [line["ms"] for line in lines if "step" in line]
 
@@ -35,7 +35,7 @@ def summary(milliseconds):
 
 
 def result(bf16, mxfp8, date):
-    """A row as those of speed.py."""
+    """Returns a row in the form of speed.py."""
     (about, peer), (same, ours) = read(bf16), read(mxfp8)
     options = dict(about["run"])
     if options.pop("recipe") != "bf16" or options != {
@@ -50,7 +50,7 @@ def result(bf16, mxfp8, date):
 def main(results, bf16, mxfp8):
     path = pathlib.Path(results)
     data = json.loads(path.read_text())
-    # The logs say no date: theirs is that of the file.
+    # The logs contain no date, so the file's date is used.
     date = datetime.datetime.fromtimestamp(pathlib.Path(mxfp8).stat().st_mtime, datetime.timezone.utc)
     data["training"] = result(bf16, mxfp8, date.isoformat(" ", "minutes"))
     path.write_text(json.dumps(data, indent=1) + "\n")

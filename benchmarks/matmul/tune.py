@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which schedules of matmuls are fastest on the GPU, beside the model's choice.
+"""Finds the fastest matmul schedules on a GPU, compared with the model's choice.
 
     tune.py build MX_COMPILE OUT [CASE...]     # here: what --mx-explain lists, as programs
     tune.py run OUT --results=R.json [--only=REGEX] [--seconds=S]    # on the GPU
     tune.py show R.json                        # a table, the fastest first
 
-Candidates of a case are the choice of mx-select-schedule, the other schedules of
-its table, and those of MORE. All give the right result or are left out, and take
-turns. `run` needs what speed.py needs; what it measured before stays in R.json."""
+Candidates for a case are the choice of mx-select-schedule, the other schedules in its table,
+and MORE. Candidates with wrong results are dropped; the rest run in turn. `run` has the
+requirements of speed.py, and keeps earlier results in R.json."""
 
 import argparse
 import dataclasses
@@ -20,12 +20,12 @@ import sys
 
 import cases
 
-SHOWN = 8  # of a case, in the table
+SHOWN = 8  # rows of the table for each case
 DEFAULT = ("mxfp8-8192", "mxfp8-4096", "bf16xmxfp4-4096x4096x7168",
            "bf16xmxfp4-packed-16x4096x7168", "bf16xmxfp4-packed-64x4096x7168",
            "bf16xmxfp4-packed-256x4096x7168", "grouped-mxfp8-131072", "gradient-mxfp8-131072",
            "grouped-bf16xmxfp4-packed-1024")
-# Beyond those that the model ranks first, by the beginning of a case's name.
+# Additional candidates by prefix of the case's name.
 MORE = {
     "mxfp8": ["tile = [256, 128, 64], raster = group_m(8), epilogue = tma_store",
               "tile = [128, 256, 64], raster = group_m(8), epilogue = tma_store",
@@ -44,7 +44,7 @@ WORDS = [(r"s(\d+)", "stages = {}"), (r"k/(\d+)c?", "split_k = {}"),
          (r"tma(\d+)", "epilogue = tma_store, staging = {}"),
          (r"l2", "l2 = [evict_last, evict_first]"), (r"pdl", "pdl"),
          (r"swap|upcast_a|f16|permuted|permuted_b", "")]
-# Of the strategy: what a word says of which it is, and its field.
+# Strategy words: pattern, strategy, and its field.
 OWN_WORDS = [(r"swap", "wgmma_swap_ab", None),
              (r"f16", "wgmma_upcast_b", "f16_scale_range = true, operand_stages = 4"),
              (r"upcast_a", "wgmma_upcast_a", None),
@@ -54,8 +54,8 @@ OWN_WORDS = [(r"swap", "wgmma_swap_ab", None),
 
 
 def schedule(text):
-    """Of a line of --mx-explain's table, as the attribute has it; None where it
-    says more than is known here."""
+    """Converts a line of --mx-explain's table to a schedule attribute; None if it contains
+    unknown words."""
     tile, *words = text.split()
     fields = [f"tile = [{', '.join(tile.split('x'))}]"]
     for word in words:
@@ -73,8 +73,8 @@ def schedule(text):
 
 
 def listed(explanation):
-    """Schedules of the table: number, short form, and figures. Pairs of CTAs are
-    not in the short form: if the choice is one, both are tried."""
+    """Returns the schedules of the table. The short form does not show CTA pairs: if the choice
+    uses them, both variants are tried."""
     found = []
     pairs = re.search(r"^  schedule: .*wgmma_bf16<ctas = 2>", explanation, re.MULTILINE)
     for line in explanation.splitlines():
@@ -101,7 +101,7 @@ def build(mx_compile, out, names):
         more = next((found for begin, found in MORE.items() if case.name.startswith(begin)), [])
         tried = {"mx": ""} | {text: text for text in [*listed(done.stderr), *more]}
         case = dataclasses.replace(case, ways=tuple(tried.items()))
-        # Programs are numbered by what was tried.
+        # Programs are numbered by way.
         ways[case.name] = {way: cases.compile_way(mx_compile, case, way, out)
                            for way, _ in case.ways}
     (out / "ways.json").write_text(json.dumps(ways, indent=1))
@@ -141,7 +141,7 @@ def table(data):
         text += f"\n| {name} | µs | spread, µs |\n|---|---|---|\n"
         key = "graph" if any("graph_us" in e for e in case["found"].values()) else "sustained"
         entries = sorted(case["found"].items(), key=lambda item: item[1][f"{key}_us"])
-        # The choice and the peer always, of the others the fastest.
+        # Always shows the choice and the baseline, and the fastest of the others.
         others = [n for n, _ in entries if n.startswith("tile")][SHOWN:]
         for way, entry in entries:
             if way not in others:

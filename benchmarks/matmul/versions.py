@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Matmuls of two compilers beside each other: what a change costs or gains.
+"""Compares the matmuls of two compilers: cost or gain of a change.
 
     versions.py build OLD_MX_COMPILE NEW_MX_COMPILE OUT [--only=REGEX]   # here
     versions.py run OUT [--seconds=S] --results=R.json [--only=REGEX]  # on the GPU
     versions.py show R.json
 
-The cases are those of speed.py. Where both compilers write the same kernels nothing is
-timed, and the ratio is 1; else both programs are compared with float64 and timed in turn,
-sustained, with small M in a graph. A ratio is the old time to the new one."""
+The cases come from speed.py. Equal kernels are not measured and have ratio 1. Otherwise both
+programs are checked against float64 and measured in turn, sustained, or in a graph for small M.
+A ratio is the old time divided by the new time."""
 
 import argparse
 import dataclasses
@@ -26,14 +26,14 @@ VERSIONS = ("old", "new")
 
 
 def kernels(directory):
-    """What runs: the kernels, without the names of files and lines, and the launches."""
+    """Returns the kernels, without file and line information, and the launches."""
     ptx = (directory / "kernels.ptx").read_text()
     manifest = (directory / "manifest.json").read_text().replace(str(directory.parent), "")
     return re.sub(r"^\s*(\.loc|\.file|//).*\n", "", ptx, flags=re.M), json.loads(manifest)["entries"]
 
 
 def measure_matmuls(case, out, seconds):
-    """How many results of each are wrong, and the times."""
+    """Returns the number of wrong results of each program, and the times."""
     import implementations
     import problems
     import timing

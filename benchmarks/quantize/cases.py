@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What is measured and what is checked: one table, from which the IR, the sizes
-and the reference of every case follow."""
+"""Measured and checked cases: a table that determines the IR, sizes and reference of every
+case."""
 
 import dataclasses
 
 import numpy as np
 
 BITS = {"f8E4M3FN": 8, "f8E5M2": 8, "f6E3M2FN": 8, "f6E2M3FN": 8,
-        "f4E2M1FN": 4, "i8": 8}  # of an element in memory
+        "f4E2M1FN": 4, "i8": 8}  # bits of an element in memory
 BYTES = {"bf16": 2, "f16": 2, "f32": 4}
-GROUP_TILE = 128  # groups of a ragged reduction start at multiples
+GROUP_TILE = 128  # alignment of groups in a ragged reduction
 
 
 def ceil_div(value, by):
@@ -26,14 +26,14 @@ class Case:
     nvfp4: bool = False
     layout: str = "sf_128x4"
     dtype: str = "bf16"
-    groups: int = 0  # of rows, quantized along them
+    groups: int = 0  # groups of rows, quantized along them
     swiglu: bool = False  # two inputs, gate and up
-    square: bool = False  # one scale for 32 x 32 elements
-    seed: bool = False  # rounded stochastically
-    amax: bool = False  # and the largest magnitude
-    schedule: str = ""  # the body of #mxgpu.quantize_schedule<>
-    limit: tuple = ()  # (at least, aim): fractions of the ceiling
-    slowdown: tuple = ()  # (at most, aim): of the time of a copy
+    square: bool = False  # a scale for 32 x 32 elements
+    seed: bool = False  # stochastic rounding
+    amax: bool = False  # also computes the largest magnitude
+    schedule: str = ""  # body of #mxgpu.quantize_schedule<>
+    limit: tuple = ()  # (required, aim): fractions of the ceiling
+    slowdown: tuple = ()  # (limit, aim): multiples of a copy's time
 
     @property
     def block(self):
@@ -45,11 +45,11 @@ class Case:
 
     @property
     def capacity(self):
-        """Values of a ragged reduction, whatever the groups are."""
+        """Values of a ragged reduction, for any groups."""
         return ceil_div(self.rows + 127 * self.groups, GROUP_TILE) * GROUP_TILE
 
     def outputs(self):
-        """(axis, rows, columns) of the elements of each axis."""
+        """Yields (axis, rows, columns) of the elements for each axis."""
         for axis in self.axes:
             if axis == 1:
                 yield axis, self.rows, self.columns
@@ -62,8 +62,8 @@ class Case:
         return 2 * len(self.axes) + self.amax
 
     def data_bytes(self, offsets=None):
-        """(read, elements written, scales written) of the tensors themselves,
-        without slack behind the last group."""
+        """Returns bytes (read, elements written, scales written), without slack after the last
+        group."""
         read = self.rows * self.columns * BYTES[self.dtype] * self.inputs
         elements = scales = 0
         for axis, rows, columns in self.outputs():
@@ -74,7 +74,7 @@ class Case:
         return read, elements, scales
 
     def types(self):
-        """The input's type, and those of elements and scales of each axis."""
+        """Returns the types of the input, and of elements and scales for each axis."""
         scale = "f8E4M3FN" if self.nvfp4 else "f8E8M0FNU"
         outs = []
         for _, rows, columns in self.outputs():
@@ -155,13 +155,13 @@ SWIGLU = """  %h0 = tensor.empty() : !x
 
 
 def group_starts(offsets):
-    """Where groups start in a ragged reduction, and where the last one ends."""
+    """Returns the starts of groups in a ragged reduction, and the end of the last one."""
     sizes = np.diff([0, *offsets])
     return np.cumsum([0, *(-(-sizes // GROUP_TILE) * GROUP_TILE)])
 
 
 def random_offsets(case, seed=5):
-    """Ends of groups of random size, an empty one among them."""
+    """Returns the ends of groups of random size, including an empty group."""
     rng = np.random.default_rng(seed)
     cuts = np.sort(rng.integers(0, case.rows + 1, case.groups - 1))
     if case.groups > 2:
@@ -170,7 +170,7 @@ def random_offsets(case, seed=5):
 
 
 def speed_cases():
-    """Large and small shapes, with the fraction of the ceiling that is asked for."""
+    """Yields large and small shapes with the required fraction of the ceiling."""
     shapes = [(131072, 7168), (131072, 2048), (16384, 16384), (16384, 7168),
               (8192, 8192)]
     for axes, name, limit in [((1,), "k", (0.98, 1.0)), ((0,), "m", (0.94, 0.98)),
@@ -181,7 +181,7 @@ def speed_cases():
     for rows, columns in [(131072, 2048), (32768, 7168)]:
         yield Case(f"swiglu-{rows}x{columns}", rows, columns, (1, 0),
                    swiglu=True, limit=(0.92, 0.97))
-    # Rows of the hidden size of gpt-oss, no multiple of 128 columns.
+    # Hidden size of gpt-oss, not a multiple of 128.
     for axes, name, limit in [((1,), "k", (0.98, 1.0)), ((0,), "m", (0.94, 0.98)),
                               ((1, 0), "both", (0.94, 0.98))]:
         yield Case(f"{name}-131072x2880", 131072, 2880, axes, limit=limit)
@@ -198,8 +198,8 @@ def speed_cases():
 
 
 def check_cases():
-    """Small ones that together use every kernel: each element type, layout and
-    input type along each axis, whole tiles and tails."""
+    """Yields small cases that together use every kernel: each element type, layout and input
+    type along each axis, whole tiles and tails."""
     for axes, name in [((1,), "k"), ((0,), "m"), ((1, 0), "both")]:
         for layout in ["sf_128x4", "linear"]:
             for element in BITS:
@@ -222,8 +222,8 @@ def check_cases():
     yield Case("ragged-seed", 700, 256, (0,), groups=9, seed=True)
     yield Case("swiglu-k", 256, 512, swiglu=True)
     yield Case("swiglu-both", 256, 512, (1, 0), swiglu=True)
-    # What is chosen for large tensors only: units of a tile, and CTAs that get
-    # several tiles by an atomic counter, more than a GPU has SMs.
+    # Schedules chosen only for large tensors: tiles in parts, and CTAs that fetch tiles by an
+    # atomic counter, with more tiles than a GPU has SMs.
     yield Case("both-units", 544, 480, (1, 0), schedule="tile = [256, 256], "
                "threads = 256, vector = 32, stage_rows = 32, stages = 2, ctas = 2")
     yield Case("swiglu-units", 544, 480, (1, 0), swiglu=True,
@@ -236,8 +236,8 @@ def check_cases():
 
 
 def exhaustive_cases():
-    """Every element type along each axis, for what exhaustive.py fills in: all
-    numbers of bf16 in all places of a block, and all pairs of exponents."""
+    """Yields every element type along each axis for exhaustive.py: all bf16 values in all
+    positions of a block, and all pairs of exponents."""
     rows, columns = 1 << 16, 33 * 32
     for axes, name, shape in [((1,), "k", (rows, columns)),
                               ((0,), "m", (columns, rows)),
@@ -247,12 +247,11 @@ def exhaustive_cases():
         yield Case(f"all-{name}-nvfp4", *shape, axes, "f4E2M1FN", nvfp4=True)
 
 
-ENCODE = np.float32(448 * 6 / 11.0)  # NVFP4's factor, for a tensor up to 11
+ENCODE = np.float32(448 * 6 / 11.0)  # global scale of NVFP4 for values up to 11
 SEED = np.int64(0x0123456789ABCDEF)
 
 
 def find(only, cases):
-    """Cases whose names start with one of the names in `only`, which commas part; all
-    without."""
+    """Returns the cases with a prefix in the comma-separated list `only`, or all cases."""
     names = tuple(filter(None, only.split(",")))
     return [c for c in cases if not names or c.name.startswith(names)]

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What memory allows: kernels that move the bytes of a quantizer, each stream
-// from end to end in pieces of 16 bytes, and do no arithmetic. A CTA reads READ
-// bytes of each input at one place and writes WRITE and SCALES bytes of each
-// output at one place; all its loads are under way before the first is used.
+// Memory ceiling: kernels that move the bytes of a quantizer without
+// arithmetic, in 16-byte pieces of contiguous streams. A CTA reads READ
+// contiguous bytes of each input and writes WRITE and SCALES contiguous bytes
+// of each output. All loads are issued before the first use.
 
 using Piece = uint4;
 
-/// Inputs and outputs beyond those that a kernel has are not touched.
+/// Input and output streams; kernels ignore surplus ones.
 struct Streams {
   const char *in[2];
   char *elements[2];
@@ -25,7 +25,7 @@ __device__ void move(const Streams &streams) {
     for (int j = 0; j < kLoads; ++j)
       pieces[i * kLoads + j] = __ldg((const Piece *)(streams.in[i] + cta * READ) +
                                      j * THREADS + threadIdx.x);
-  // All that was read is in what is written, or it would not be read.
+  // Every loaded byte affects the output, so no load is eliminated.
   Piece sum = pieces[0];
 #pragma unroll
   for (int i = 1; i < INPUTS * kLoads; ++i) {
@@ -44,7 +44,7 @@ __device__ void move(const Streams &streams) {
   }
 }
 
-/// NAME_READ_THREADS. Elements and scales are those of READ bytes of bf16.
+/// Kernel NAME_READ_THREADS. Elements and scales belong to READ bytes of bf16.
 #define CEILING(NAME, READ, INPUTS, WRITE, SCALES, OUTPUTS, THREADS)           \
   extern "C" __global__ void __launch_bounds__(THREADS)                        \
       NAME##_##READ##_##THREADS(Streams streams) {                             \
@@ -59,13 +59,13 @@ __device__ void move(const Streams &streams) {
           OUTPUTS, 1024)
 
 CEILINGS(one8, 1, 2, 64, 1)   // 8-bit elements, blocks of 32, one axis
-CEILINGS(both8, 1, 2, 64, 2)  // the same along both axes
+CEILINGS(both8, 1, 2, 64, 2)  // along both axes
 CEILINGS(glu8, 2, 2, 64, 2)   // from two inputs
 CEILINGS(one4, 1, 4, 64, 1)   // 4-bit elements, blocks of 32
 CEILINGS(nvfp4, 1, 4, 32, 1)  // 4-bit elements, blocks of 16
 
-/// A copy of `count` pieces; the caller takes the faster of this and the
-/// driver's.
+/// Copies `count` pieces. The caller uses the faster of this kernel and the
+/// driver's copy.
 #define COPY(UNROLL, THREADS)                                                  \
   extern "C" __global__ void __launch_bounds__(THREADS)                        \
       copy_##UNROLL##_##THREADS(const Piece *from, Piece *to, long count) {    \

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs the small cases and compares every byte with the CPU path and with the
-formula. Needs NumPy and the directory that `build` wrote, no PyTorch, so that
-it runs under compute-sanitizer, and on the simulator.
+"""Runs the small cases and compares every byte with the CPU path and the formula. Needs NumPy
+and the directory written by `build`, but not PyTorch, so it runs under compute-sanitizer and on
+the simulator.
 
 usage: check.py BUNDLE [--device=cuda|sim|none] [--only=NAME,...] [--formula]
 
-Results are poisoned twice, with different bytes, so that what is not written
-cannot be right both times. Without --formula only the CPU path's files are
-compared, which takes less time; without a device they are compared with the
-formula. What is rounded stochastically is compared with the CPU path only."""
+Results are poisoned twice, with different bytes, so unwritten bytes cannot match both times.
+Without --formula only the results of the CPU path are compared, which is faster; without a
+device those are compared with the formula. Stochastic rounding is compared with the CPU path
+only."""
 
 import argparse
 import json
@@ -25,7 +25,7 @@ POISON = (0x5A, 0xA5)
 
 
 def run(entry, arguments, poison):
-    """The results, as bytes."""
+    """Returns the results as bytes."""
     given = [a if a.ndim == 0 else mx.array(a) for a in arguments]
     results = entry.make_results(*given)
     for result in results:
@@ -39,7 +39,7 @@ def as_bytes(array):
 
 
 def written(case, results, offsets):
-    """The part of each result that is not slack behind the last group."""
+    """Returns the part of each result without slack after the last group."""
     if not case.groups:
         return results
     end = int(cases.group_starts(offsets)[-1])
@@ -49,7 +49,7 @@ def written(case, results, offsets):
 
 def count_unlike_formula(case, arguments, results, offsets):
     if case.seed:
-        return 0  # the formula has no random numbers
+        return 0  # the formula does not cover stochastic rounding
     with np.errstate(all="ignore"):
         return sum(expected.count_unequal(np, case, arguments[:case.inputs],
                                           results, offsets))

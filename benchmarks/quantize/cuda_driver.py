@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels of a cubin, through the CUDA driver, in the primary context."""
+"""Kernels of a cubin through the CUDA driver, in the primary context."""
 
 import ctypes
 
@@ -41,7 +41,7 @@ class Module:
         return self.functions[name]
 
     def launch(self, name, grid, threads, arguments, stream=None):
-        """`arguments` are values of ctypes."""
+        """Launches a kernel; `arguments` are ctypes values."""
         pointers = (ctypes.c_void_p * len(arguments))(
             *[ctypes.addressof(a) for a in arguments])
         self.driver.call("cuLaunchKernel", self.function(name), grid, 1, 1,

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compares every byte with the formula on a GPU, over all numbers of bf16 in all
-places of a block and all pairs of exponents of a block's numbers.
+"""Compares every byte with the formula on a GPU, for all bf16 values in all positions of a
+block and all pairs of exponents within a block.
 
 usage: exhaustive.py BUNDLE [--only=NAME,...]
 
-Needs PyTorch. Block b of row c, of 32, has number c at place b, beside random
-numbers of any magnitude that do not exceed it in half of the rows; the last
-block of each row has a number of each exponent and 31 of each other one."""
+Needs PyTorch. In row c, block b (of 32) has value c at position b; the other values are random,
+and in half of the rows no larger than c. The last block of a row has one value with one
+exponent and 31 values with another."""
 
 import argparse
 import os
@@ -23,13 +23,13 @@ POISON = (0x5A, 0xA5)
 
 
 def below(numbers, bound):
-    """Magnitudes of random bits, taken modulo that of `bound` + 1."""
+    """Returns random values with magnitudes of at most `bound`."""
     magnitude = numbers & 0x7FFF
     return (numbers & 0x8000) | (magnitude % ((bound & 0x7FFF) + 1))
 
 
 def all_numbers():
-    """int16 of 65536 rows, 33 blocks each."""
+    """Returns an int16 matrix of 65536 rows with 33 blocks each."""
     random = lambda *shape: torch.randint(0, 1 << 16, shape, dtype=torch.int32,
                                           device="cuda")
     code = torch.arange(1 << 16, dtype=torch.int32, device="cuda")

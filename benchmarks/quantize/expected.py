@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a case's results must be, piece by piece, so that a large tensor needs
-little memory beside itself. On arrays of NumPy or PyTorch."""
+"""Expected results of a case, computed in pieces so that large tensors need little additional
+memory. Works on NumPy arrays and PyTorch tensors."""
 
 import cases
 import formula
 
-CHUNK = 4096  # rows of the input at a time: whole blocks of both axes
+CHUNK = 4096  # input rows of a piece: whole blocks along both axes
 
 
 def transposed(x):
@@ -13,7 +13,7 @@ def transposed(x):
 
 
 def read_rows(xp, case, arrays, begin, end):
-    """float32 of what is quantized."""
+    """Returns the values to quantize in float32."""
     rows = [formula.widen(xp, a[begin:end], case.dtype) for a in arrays]
     if not case.swiglu:
         return rows[0]
@@ -21,7 +21,7 @@ def read_rows(xp, case, arrays, begin, end):
 
 
 def spans(case, offsets):
-    """(begin, end, where it starts in a transposed result) of rows."""
+    """Yields (begin, end, start in a transposed result) for pieces of rows."""
     if not case.groups:
         offsets, starts = [case.rows], [0]
     else:
@@ -34,7 +34,7 @@ def spans(case, offsets):
 
 
 def pad(xp, x, multiple):
-    """Zeros behind the last column."""
+    """Pads columns with zeros to a multiple."""
     rows, columns = x.shape
     wide = formula.full(xp, x, (rows, -(-columns // multiple) * multiple), 0,
                         xp.float32)
@@ -43,15 +43,15 @@ def pad(xp, x, multiple):
 
 
 def thread_amax(xp, x):
-    """Its bits; those of all NaN are the same."""
+    """Returns the bits of the largest magnitude; all NaNs have the same bits."""
     bits = int(xp.amax(x.view(xp.int32) & 0x7FFFFFFF))
     return 0x7FFFFFFF if bits > 0x7F800000 else bits
 
 
 def pieces(xp, case, arrays, offsets=None):
-    """(result, rows, columns, values): values[...] is results[result][rows,
-    columns]. Elements come in pieces, scales last and whole; columns behind the
-    last group are slack and not among them."""
+    """Yields (result, rows, columns, values): values are the expected results[result][rows,
+    columns]. Elements are yielded in pieces, scales last and whole. Slack columns after the
+    last group are excluded."""
     scales = {}
     for axis, rows, columns in case.outputs():
         if case.groups:
@@ -90,11 +90,11 @@ def pieces(xp, case, arrays, offsets=None):
 
 
 def count_unequal(xp, case, arrays, results, offsets=None):
-    """Bytes of each result that are not what they must be."""
+    """Returns the number of wrong bytes in each result."""
     wrong = [0] * len(results)
     for i, rows, columns, values in pieces(xp, case, arrays, offsets):
         found = results[i][rows, columns]
-        if case.groups and i % 2:  # tiles behind the last group are slack
+        if case.groups and i % 2:  # tiles after the last group are slack
             found = found[:, :values.shape[1]]
         if tuple(found.shape) != tuple(values.shape):
             raise ValueError(f"{case.name}: expected result {i} of shape "

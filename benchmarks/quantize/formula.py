@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The quantizers' recipe in integers, on whole arrays of NumPy or PyTorch.
+"""The quantizers' recipe in integers, on whole NumPy arrays or PyTorch tensors.
 
-Written from the specification (docs/reference/Spec.md: recipes, scale layout), sharing
-nothing with the compiler; both libraries run the same lines. Numbers that NumPy
-lacks are arrays of their bits. `xp` is the module, numpy or torch."""
+Written from the specification (docs/reference/Spec.md: recipes, scale layout) without code of
+the compiler; both libraries run the same lines. Types unknown to NumPy are arrays of bits. `xp`
+is the module, numpy or torch."""
 
-# Exponent of the largest element, the mantissa above which `ceil` rounds up,
-# mantissa bits, smallest normal exponent, code of the largest element, of NaN.
+# Exponent of the largest element, mantissa above which `ceil` rounds up, mantissa bits,
+# smallest normal exponent, code of the largest element, code of NaN.
 FORMATS = {
     "f8E4M3FN": (8, 0x600000, 3, -6, 0x7E, 0x7F),
     "f8E5M2": (15, 0x600000, 2, -14, 0x7B, 0x7F),
@@ -30,7 +30,7 @@ def full(xp, like, shape, value, dtype):
 
 
 def widen(xp, codes, dtype):
-    """float32 of bits as 16- or 32-bit integers."""
+    """Converts bits in 16- or 32-bit integers to float32."""
     if dtype == "f32":
         return codes.view(xp.float32)
     if dtype == "f16":
@@ -39,8 +39,8 @@ def widen(xp, codes, dtype):
 
 
 def scale_bytes(xp, largest, element):
-    """E8M0 by the recipe `ceil`, of the largest magnitudes' bits."""
-    # MXINT8 alone has scales of subnormal numbers, which lack the leading 1.
+    """Returns E8M0 scales by the recipe `ceil`, from the bits of the largest magnitudes."""
+    # Only MXINT8 has scales of subnormal values, which lack the leading 1.
     emax, above = FORMATS[element][:2] if element != "i8" else (
         0, xp.where(largest >> 23 == 0, 0x7F0000, 0x7E0000))
     byte = (largest >> 23) - emax + cast((largest & 0x7FFFFF) > above, xp.int32)
@@ -50,14 +50,14 @@ def scale_bytes(xp, largest, element):
 
 
 def power(xp, byte):
-    """2^(127 - byte) from bits; NaN for 255."""
+    """Returns 2^(127 - byte) from bits; NaN for 255."""
     bits = xp.where(byte == 254, 0x00400000, (254 - byte) << 23)
     return cast(xp.where(byte == 255, 0x7FC00000, bits), xp.int32).view(
         xp.float32)
 
 
 def encode(xp, y, element):
-    """Codes of float32 numbers: to nearest even, saturated."""
+    """Encodes float32 values: round to nearest even, saturating."""
     bits = y.view(xp.int32)
     magnitude = bits & 0x7FFFFFFF
     if element == "i8":
@@ -65,11 +65,11 @@ def encode(xp, y, element):
         code = xp.clip(xp.round(cast(bounded, xp.float32) * 64), -127, 127)
         return cast(cast(code, xp.int32) & 255, xp.uint8)
     _, _, mantissa, low, largest, nan = FORMATS[element]
-    # Normal results: the bits, rounded where the mantissa ends.
+    # Normal results: the bits, rounded at the end of the mantissa.
     drop = 23 - mantissa
     rounded = (magnitude + (1 << drop - 1) - 1 + (magnitude >> drop & 1)) >> drop
     normal = rounded - ((low + 126) << mantissa)
-    # Subnormal ones: a sum whose last bit is their unit.
+    # Subnormal results: multiples of the smallest subnormal.
     small = cast(xp.where(magnitude < (low + 127) << 23, magnitude, 0), xp.int32)
     unit = small.view(xp.float32) * float(2.0**(mantissa - low))
     subnormal = cast(xp.round(unit), xp.int32)
@@ -81,7 +81,7 @@ def encode(xp, y, element):
 
 
 def decode_e4m3(xp, code):
-    """float32 of positive codes of E4M3."""
+    """Decodes positive E4M3 codes to float32."""
     code = cast(code, xp.int32)
     normal = (code << 20) + (120 << 23)
     number = xp.where(code < 8, cast(code, xp.float32) * 2.0**-9,
@@ -90,7 +90,7 @@ def decode_e4m3(xp, code):
 
 
 def nvfp4_factor(xp, largest, factor):
-    """Codes of the scales, and what elements are multiplied by."""
+    """Returns the codes of the scales, and the factors of the elements."""
     a = largest.view(xp.float32)
     sixth = full(xp, a, (), 6.0, xp.float32)
     factor = full(xp, a, (), float(factor), xp.float32)
@@ -103,14 +103,14 @@ def nvfp4_factor(xp, largest, factor):
 
 
 def pack(xp, codes, element):
-    """As arrays hold them: of 4 bits two to a byte."""
+    """Packs 4-bit codes two in a byte."""
     if element != "f4E2M1FN":
         return codes
     return codes[..., 0::2] | (codes[..., 1::2] << 4)
 
 
 def largest_of_squares(xp, largest, rows):
-    """For each row's blocks, the largest of the `rows` rows of their squares."""
+    """Returns for each block the largest magnitude in its square of `rows` rows."""
     count, blocks = largest.shape
     padded = full(xp, largest, (-(-count // rows) * rows, blocks), 0, xp.int32)
     padded[:count] = largest
@@ -120,8 +120,8 @@ def largest_of_squares(xp, largest, rows):
 
 
 def quantize(xp, x, element, nvfp4=None, width=None, square=False):
-    """(elements, scale bytes) of float32 `x`, blocks along its last axis.
-    Elements from `width` on are slack, which is 0 even in a block of NaN."""
+    """Returns (elements, scale bytes) of float32 `x` with blocks along the last axis. Elements
+    from `width` on are slack and 0, even in a block with NaN."""
     size = 32 if nvfp4 is None else 16
     blocks = x.reshape(x.shape[0], -1, size)
     largest = xp.amax(blocks.view(xp.int32) & 0x7FFFFFFF, -1)
@@ -139,8 +139,8 @@ def quantize(xp, x, element, nvfp4=None, width=None, square=False):
 
 
 def tile(xp, scales):
-    """The sf_128x4 layout: scale (r, c) in tile (r / 128, c / 4) at
-    [r % 32, r / 32 % 4, c % 4]; 0 where there is none."""
+    """Returns scales in layout sf_128x4: scale (r, c) is in tile (r / 128, c / 4) at
+    [r % 32, r / 32 % 4, c % 4]. Padding is 0."""
     rows, blocks = scales.shape
     tall, wide = -(-rows // 128), -(-blocks // 4)
     padded = full(xp, scales, (tall * 128, wide * 4), 0, xp.uint8)
@@ -152,8 +152,8 @@ def tile(xp, scales):
 
 
 def fma(xp, a, b, c):
-    """a * b + c in float32, rounded once: the product is exact in float64, and
-    its sum with c is rounded to odd before it is rounded again."""
+    """Returns a * b + c in float32, rounded once: the multiplication is exact in float64, and
+    the sum is rounded to odd before the final rounding."""
     wide = lambda v: cast(v, xp.float64) if hasattr(v, "dtype") else v
     product, c = wide(a) * wide(b), wide(c)
     total = product + c
@@ -166,13 +166,13 @@ def fma(xp, a, b, c):
     return cast(total, xp.float32)
 
 
-# docs/reference/Math.md: coefficients of 2^f, the highest first.
+# docs/reference/Math.md: coefficients of 2^f, highest degree first.
 POWER = ("0x1.5bb8dp-10", "0x1.3cea6p-7", "0x1.c6b754p-5", "0x1.ebf9c8p-3",
          "0x1.62e42ap-1", "0x1p0")
 
 
 def swiglu(xp, gate, up):
-    """silu(gate) * up in float32, by the operations of docs/reference/Math.md."""
+    """Returns silu(gate) * up in float32, by the operations of docs/reference/Math.md."""
     number = float.fromhex
     x = xp.clip(gate, -87.0, 87.0)
     rounded = fma(xp, x, -number("0x1.715476p+0"), 12582912.0)
@@ -187,7 +187,7 @@ def swiglu(xp, gate, up):
 
 
 def to_bf16(xp, x):
-    """float32 rounded to bf16, and widened again; NaN stays NaN."""
+    """Rounds float32 to bf16 and widens again; NaN stays NaN."""
     bits = x.view(xp.int32)
     rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) & -0x10000
     is_nan = (bits & 0x7FFFFFFF) > INF

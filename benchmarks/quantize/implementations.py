@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What is timed on a case: mx, the ceiling kernels, copies and torch.compile. Each is a
-function of a set of buffers that enqueues one run."""
+"""Measured implementations of a case: mx, the ceiling kernels, copies and torch.compile. Each
+is a function of a set of buffers that enqueues one run."""
 
 import ctypes
 
@@ -33,7 +33,7 @@ def wrap(tensor, shape, value):
 
 
 def byte_shape(shape, size):
-    """Of a result as bytes; a number is a row of them."""
+    """Returns the shape of a result as bytes; a number is a row of bytes."""
     return shape if size == 1 else (*(shape[:-1] or (1,)), size)
 
 
@@ -65,7 +65,7 @@ def ceiling_name(case):
 
 
 def ceilings(case, module):
-    """Name and launcher of each way to move the bytes."""
+    """Yields name and launcher of each ceiling kernel."""
     count = case.rows * case.columns * cases.BYTES[case.dtype]
     for read, threads in [(16384, 256), (32768, 512), (32768, 1024)]:
         name = f"{ceiling_name(case)}_{read}_{threads}"
@@ -82,8 +82,8 @@ def ceilings(case, module):
 
 
 def copies(case, module, copied, sets):
-    """The driver's copy and kernels that move `copied` bytes, half of them read.
-    Source and destination are the memory of the set."""
+    """Yields the driver's copy and copy kernels that move `copied` bytes, half of them reads.
+    Source and destination belong to the set."""
     half = copied // 2 // 16 * 16
     pairs = {}
     for buffers in sets:
@@ -111,8 +111,8 @@ def copies(case, module, copied, sets):
 
 
 def compiled(case):
-    """torch.compile of the formula, in its natural form: linear scales, and
-    PyTorch's own conversion to E4M3. None where PyTorch has no such type."""
+    """Returns torch.compile of the formula in its natural form: linear scales, and PyTorch's
+    own conversion to E4M3. None if PyTorch lacks the type."""
     if case.element != "f8E4M3FN" or case.nvfp4 or case.groups or case.amax:
         return None
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Inputs of the small cases: all numbers of 16 bits, and blocks whose largest
-number each of them is."""
+"""Inputs of the small cases: all 16-bit values, and blocks with each value as the largest."""
 
 import cases
 import numpy as np
@@ -16,8 +15,8 @@ def bits_of(numbers, dtype):
 
 
 def array(case, rng):
-    """Bits of a matrix: a quarter of all patterns, a quarter of blocks of many
-    magnitudes, the rest about normal, with zeros, infinities and NaN."""
+    """Returns the bits of a matrix: a quarter covers all patterns, a quarter has blocks of many
+    magnitudes, and the rest is about normal, with zeros, infinities and NaN."""
     count = case.rows * case.columns
     x = rng.standard_normal(count).astype(np.float32)
     x *= np.exp2(np.repeat(rng.integers(-4, 5, -(-count // 32)), 32)[:count])
@@ -38,7 +37,7 @@ def array(case, rng):
 
 
 def arguments(case, seed=11):
-    """What the entry is called with, in order, as arrays of NumPy."""
+    """Returns the arguments of the entry in order, as NumPy arrays."""
     rng = np.random.default_rng(seed)
     arrays = [array(case, rng) for _ in range(case.inputs)]
     if case.nvfp4:

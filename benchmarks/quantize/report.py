@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Prints tables of Markdown from results of speed.py.
+"""Prints Markdown tables from results of speed.py.
 
 usage: report.py FILE
 

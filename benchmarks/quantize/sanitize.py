@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs the small cases under compute-sanitizer, with each of its tools.
+"""Runs the small cases under each tool of compute-sanitizer.
 
 usage: sanitize.py BUNDLE [--only=NAME,...] [--tools=memcheck,...]
 
-Each tool is first given a kernel with a fault of its kind, which it must find:
-a tool that sees nothing at all would be silent too."""
+Each tool must first find the fault in a faulty kernel, because a tool that checks nothing would
+be silent too."""
 
 import argparse
 import ctypes
@@ -15,11 +15,11 @@ import sys
 import time
 
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
-FOUND = 99  # exit status where there is a finding
+FOUND = 99  # exit status for findings
 
 
 def run_fault(bundle, tool):
-    """In a process of its own, under the tool."""
+    """Runs the faulty kernel of a tool, in a separate process under the tool."""
     from cuda_driver import Driver, Module
     driver = Driver()
     driver.use_primary_context()
@@ -32,8 +32,8 @@ def run_fault(bundle, tool):
 
 
 def sanitize(tool, *command):
-    # The runtime counts a kernel's parameters by asking for one more than there
-    # are: such an error of the driver's interface is no fault of a kernel.
+    # The runtime counts a kernel's parameters by querying one past the last: this driver error
+    # is not a fault of a kernel.
     return subprocess.run(
         ["compute-sanitizer", f"--tool={tool}", f"--error-exitcode={FOUND}",
          "--report-api-errors=no", "--print-limit=20", sys.executable, *command],

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Times the quantizers on one GPU, beside what its memory allows.
+"""Measures the quantizers on one GPU against the memory ceiling.
 
 usage: speed.py BUNDLE [--only=NAME,...] [--rounds=N] [--peers]
                 [--results=FILE.json]
 
-For each case: the bits of the whole result are compared with the formula; then
-mx, the ceiling kernels and the copies are replayed from CUDA graphs in turn, on
-inputs that rotate and are larger than the L2, and the median of each is taken.
-The ceiling and the copy are the fastest of their kind. --peers adds
+For each case all result bits are compared with the formula. Then mx, the ceiling kernels and
+the copies are replayed from CUDA graphs in turn, on rotating inputs larger than the L2; the
+median of each counts. Ceiling and copy are the fastest of their kind. --peers adds
 torch.compile. Needs PyTorch."""
 
 import argparse
@@ -32,7 +31,7 @@ POISON = 0x5A
 
 
 def random_input(case):
-    """Bits about normal, each block with a magnitude of its own, and a few
+    """Returns bits of roughly normal values with a random magnitude for each block, and a few
     zeros, infinities and NaN."""
     count = case.rows * case.columns
     x = torch.empty(case.rows, case.columns, dtype=torch.bfloat16, device="cuda")
@@ -47,7 +46,7 @@ def random_input(case):
 
 
 def make_sets(case, entry):
-    """As many sets of buffers as are several times the L2, at least two."""
+    """Returns sets of buffers that exceed the L2 several times, at least two."""
     size = sum(case.data_bytes(cases.random_offsets(case)
                                if case.groups else None))
     offsets = cases.random_offsets(case) if case.groups else None
@@ -83,7 +82,7 @@ def capture(launch, sets, repeats):
 
 
 def measure(launchers, sets, rounds):
-    """Microseconds of one run of each: the median of the rounds."""
+    """Returns the microseconds of one run of each launcher: the median of the rounds."""
     size = sum(r.numel() for b in sets for r in b.results)
     repeats = max(1, int(2e9 // size)) if size < 1e9 else 1
     graphs, times = {}, {}
@@ -91,7 +90,7 @@ def measure(launchers, sets, rounds):
         try:
             graphs[name] = capture(launch, sets, repeats)
             times[name] = []
-        except Exception as error:  # a peer that does not run is not measured
+        except Exception as error:  # baselines that fail are not measured
             print(f"  {name}: {str(error).strip().splitlines()[0]}")
     events = [torch.cuda.Event(enable_timing=True) for _ in range(2 * len(graphs))]
     for i in range(rounds):
@@ -126,7 +125,7 @@ def run_case(case, entry, module, options):
     if options.peers and (peer := implementations.compiled(case)):
         launchers["compiled"] = peer
     result["times"] = times = measure(launchers, sets, options.rounds)
-    # The ceiling of ragged groups leaves out the padding: compare rates.
+    # The ceiling of ragged groups excludes padding, so rates are compared.
     dense = int(sum(case.data_bytes([case.rows] * max(1, case.groups))))
     rate = lambda time, size=result["bytes"]: size / time / 1e3
     result["rate"] = rate(times["mx"])
@@ -162,7 +161,7 @@ def query_gpu():
 
 
 def save(path, facts, results):
-    """After each case, so that a run that is cut short leaves something."""
+    """Saves results after each case, so that an interrupted run is not lost."""
     if not path:
         return
     with open(path, "w") as file:
@@ -170,7 +169,7 @@ def save(path, facts, results):
 
 
 def about(bundle):
-    """What a table of results must say of the machine and the code."""
+    """Returns the facts about machine and code for a table of results."""
     with open(os.path.join(bundle, "bundle.json")) as file:
         facts = json.load(file)
     facts["gpu"] = query_gpu()
@@ -191,7 +190,7 @@ def main():
     parser.add_argument("--results")
     options = parser.parse_args()
     torch.manual_seed(3)
-    torch.zeros(1, device="cuda")  # makes the primary context
+    torch.zeros(1, device="cuda")  # creates the primary context
     module = Module(Driver(), os.path.join(options.bundle, "ceiling.cubin"))
     mx.set_device("cuda")
     facts = about(options.bundle)

@@ -1,23 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which schedules are compared, and which are best: the source of the table in
+"""Compared quantizer schedules, and the best ones: source of the table in
 lib/Conversion/MXToMXGPU/Quantize/QuantizeSchedules.def.
 
-    build OUT --tune --keep-going        # here, for --chip: all that is compared
+    build OUT --tune --keep-going        # on the build machine, for --chip: all candidates
     speed.py OUT --tune --results=R.json # on the GPU
-    tune.py R.json                       # prints them by case, best first
-    tune.py R.json --write               # and writes the table, here
+    tune.py R.json                       # print candidates by case, best first
+    tune.py R.json --write               # also write the table, on the build machine
 
-Cases are tuned in every schedule of their kind, as CASE@N. Schedules that do
-not fit a case or the target are refused by the compiler, and left out.
+Cases are tuned in every schedule of their kind, as CASE@N. The compiler refuses schedules that
+do not fit a case or target; these are skipped.
 
---write replaces the schedules of those rows of the table that the cases of
-R.json use, of the target that they were compiled for. The best one ran in all
-of these cases without a wrong byte, and has the largest median of their
-fractions of the ceiling; but what is in the table stays unless that is better by
-more than runs differ. Other rows stay as they are; a target that has none gets
-those of sm_90a first, and its row in lib/Target/TargetInfo.cpp then has to name
-it in quantizersMeasuredOn."""
+--write replaces the schedules in the table rows used by the cases of R.json, for the target
+they were compiled for. The best schedule is correct in all of these cases and has the largest
+median fraction of the ceiling; the current one is kept unless the gain exceeds the variation
+between runs. Other rows are unchanged. A target without rows first gets the rows of sm_90a, and
+its row in lib/Target/TargetInfo.cpp must then name it in quantizersMeasuredOn."""
 
 import argparse
 import dataclasses
@@ -32,7 +30,7 @@ import cases
 TABLE = (pathlib.Path(__file__).resolve().parents[2] /
          "lib/Conversion/MXToMXGPU/Quantize/QuantizeSchedules.def")
 MEASURED_CHIP = "sm_90a"
-SPREAD = 0.004  # by which fractions of one schedule differ from run to run
+SPREAD = 0.004  # variation of a schedule's fraction between runs
 
 
 def along_rows():
@@ -51,7 +49,7 @@ def tile(rows, columns, unit, stages, threads, ctas, raster, atomic_counter=Fals
 
 
 def along_columns():
-    """One tile a CTA, as a whole or in parts; then an atomic counter."""
+    """Yields one tile for each CTA, whole or in parts; then atomic counters."""
     yield tile(128, 128, 128, 1, 256, 4, "columns")
     yield tile(128, 128, 128, 1, 128, 4, "columns")
     yield tile(256, 128, 64, 2, 128, 3, "columns")
@@ -83,7 +81,7 @@ def computed():
     yield tile(256, 128, 128, 2, 256, 1, "linear", atomic_counter=True)
     yield tile(256, 128, 64, 2, 128, 2, "linear", atomic_counter=True)
     yield tile(256, 128, 64, 3, 128, 1, "linear", atomic_counter=True)
-    # Copies bring the inputs to the threads that compute.
+    # Bulk copies load the inputs for the computing threads.
     for raster in ["linear", "columns"]:
         yield tile(256, 128, 64, 2, 256, 1, raster, True, input_stages=3)
     yield tile(256, 128, 64, 2, 256, 1, "linear", True, input_stages=2)
@@ -97,15 +95,14 @@ def computed():
     yield tile(128, 256, 32, 2, 256, 1, "linear", True, input_stages=4)
 
 
-# By the beginning of a case's name: what is compared, and the rows of the table
-# that it is for.
+# Schedules and table rows by prefix of the case's name.
 KINDS = {
     "k": (along_rows, "ALONG_ROWS", "BF16, Bytes"),
     "e2m1": (along_rows, "ALONG_ROWS", "BF16, E2M1"),
     "nvfp4": (along_rows, "ALONG_ROWS", "BF16, NVFP4"),
-    "m": (along_columns, "TILE", "Columns, Pairs"),
-    "both": (both_axes, "TILE", "Both, Pairs"),
-    "swiglu": (computed, "PRODUCED", "Both, Pairs, 16"),
+    "m": (along_columns, "TILE", "Columns, Packed16"),
+    "both": (both_axes, "TILE", "Both, Packed16"),
+    "swiglu": (computed, "PRODUCED", "Both, Packed16, 16"),
 }
 
 
@@ -114,7 +111,7 @@ def kind(case):
 
 
 def variants():
-    """Every timed case in every schedule of its kind."""
+    """Returns every measured case in every schedule of its kind."""
     return [dataclasses.replace(case, name=f"{case.name}@{i}", schedule=schedule)
             for case in cases.speed_cases() if kind(case)
             for i, schedule in enumerate(kind(case)[0]())]
@@ -122,10 +119,10 @@ def variants():
 
 @dataclasses.dataclass
 class Row:
-    """A line of the table: MACRO(chip, keys, "schedule") // note"""
+    """Line of the table: MACRO(chip, keys, "schedule") // note."""
     macro: str
     chip: str
-    keys: str  # the last one, but along rows, is the least number of elements
+    keys: str  # the last key, except along rows, is the least number of elements
     schedule: str
     note: str
 
@@ -140,7 +137,7 @@ class Row:
         _, macro, keys = kind(case)
         if macro == "ALONG_ROWS" or macro != self.macro:
             return (self.macro, self.keys) == (macro, keys)
-        # As QuantizeSchedule.cpp has it.
+        # Same rule as in QuantizeSchedule.cpp.
         width = int(re.search(r"tile = \[\d+, (\d+)", self.schedule)[1])
         behind = -case.columns % width
         if macro == "PRODUCED" and width > 128 and behind * 20 > case.columns:
@@ -152,7 +149,7 @@ class Row:
 
 
 class Table:
-    """The lines of the file, rows and others."""
+    """Lines of the file: rows and other text."""
 
     def __init__(self, path):
         self.path = path
@@ -165,7 +162,7 @@ class Table:
         return [l for l in self.lines if isinstance(l, Row) and l.chip == chip]
 
     def add_target(self, chip):
-        """Rows of its own behind those of each kind."""
+        """Adds rows for a target after the existing rows of each kind."""
         rows = [dataclasses.replace(row, chip=chip, note="")
                 for row in self.rows(MEASURED_CHIP)]
         for macro in {row.macro for row in rows}:
@@ -182,7 +179,7 @@ def name_of(result):
 
 
 def parts(schedule):
-    """A schedule without what goes without saying."""
+    """Returns the fields of a schedule without defaults."""
     found = dict(re.findall(r"(\w+) = (\[[^]]*\]|[^, ]+)", schedule))
     rows = re.match(r"\[(\d+)", found["tile"])[1]
     default = {"stage_rows": rows, "stages": "1", "ctas": "1", "raster": "linear",
@@ -191,8 +188,8 @@ def parts(schedule):
 
 
 def best_schedule(results, current):
-    """(median fraction, schedule) of the best in the cases of some results, or
-    None if no schedule is right in all of them."""
+    """Returns (median fraction, schedule) of the best schedule for all cases of the results, or
+    None if no schedule is correct in all of them."""
     fractions, names = {}, {name_of(r) for r in results}
     for r in results:
         if not r["wrong"]:
@@ -211,7 +208,7 @@ def best_schedule(results, current):
 
 
 def write(table, about, results):
-    """Replaces rows, and prints them."""
+    """Replaces rows and prints them."""
     chip = about["chip"]
     gpu = about["gpu"].split(",")[0]
     note = f"{gpu}, {about['date'].split(' ')[0]}"
@@ -252,7 +249,7 @@ def print_by_case(results):
 
 
 def load(path):
-    """What speed.py measured, and about it."""
+    """Returns the results of speed.py and their description."""
     try:
         measured = json.loads(path.read_text())
         about, results = measured["about"], measured["results"]

@@ -1,23 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A layer of experts that are divided among the GPUs of a machine, forward and backward: mx
-beside the same on one GPU without a wire, and beside PyTorch in bf16.
+"""Layer of experts divided among the GPUs of a machine, forward and backward: mx compared with
+the same layer on one GPU without communication, and with PyTorch in bf16.
 
     torchrun --nproc-per-node=2 benchmarks/torch/expert_parallel.py > results.jsonl
     torchrun --nproc-per-node=2 benchmarks/torch/expert_parallel.py --device=cpu --tokens=48 \\
         --hidden=64 --intermediate=32 --experts=4 --choices=2 --iterations=3
 
-A line of JSON says what is measured, one compares y and all gradients with those of PyTorch's
-all_to_all by relative errors, of mx, of PyTorch's all_gather and of DeepEP, and one for each system has
-milliseconds of forward, backward and both: median and 90th percentile of the iterations, each
-as slow as its slowest rank, between CUDA events around the whole pass. Systems run in turn, and
-ranks meet before each iteration. Wire is the bytes that a rank sends to others, computed; the
-most of all ranks. Peak memory includes the systems before it. A system that is not there says
-why.
+Output is JSON lines. The first describes the measurement. The second compares y and all
+gradients with PyTorch's all_to_all by relative errors, for mx, PyTorch's all_gather and DeepEP.
+Then each system has a line with milliseconds of forward, backward and both: median and 90th
+percentile of the iterations, each as slow as its slowest rank, between CUDA events around the
+whole pass. Systems run in turn, and ranks synchronize before each iteration. Wire is the
+computed number of bytes that a rank sends to others, the largest of all ranks. Peak memory
+includes earlier systems. A missing system reports the reason.
 
-The wheel may lie in a folder, which PYTHONPATH names; nothing is downloaded. Exits with 1
-where mx differs from PyTorch by more than --tolerance, or PyTorch from itself by more than
-rounding explains."""
+PYTHONPATH may name a folder with an unpacked wheel; nothing is downloaded. Exits with 1 if mx
+differs from PyTorch by more than --tolerance, or PyTorch from itself by more than rounding."""
 
 import argparse
 import contextlib
@@ -35,7 +34,7 @@ import expert_systems as systems
 from mx_compiler.torch import ep
 
 RESULTS = "y", "dx", "dw1", "dw2", "dweights"
-BF16_TOLERANCE = 0.02  # sums of several values that were each rounded to bf16
+BF16_TOLERANCE = 0.02  # sums of several values rounded to bf16
 
 def parse():
     parser = argparse.ArgumentParser(
@@ -68,14 +67,14 @@ def parse():
 
 
 class Clock:
-    """Times of iterations, on the device."""
+    """Times of iterations, measured on the device."""
 
     def __init__(self, device):
         self.on_gpu, self.device = device.type == "cuda", device
         self._meet = torch.zeros(1, device=device)
 
     def meet(self):
-        """Ranks go on together; the host does not wait on a GPU."""
+        """Synchronizes the ranks; on a GPU the host does not wait."""
         dist.all_reduce(self._meet)
 
     def mark(self):
@@ -94,7 +93,7 @@ class Clock:
 
 
 def run_once(system, clock):
-    """Marks around forward and backward."""
+    """Returns marks around forward and backward."""
     clock.meet()
     begin = clock.mark()
     _, kept = system.forward()
@@ -104,9 +103,8 @@ def run_once(system, clock):
 
 
 def time_systems(found, clock, iterations):
-    """Milliseconds of forward and backward of each iteration, of the slowest rank, for each
-    system. They run in turn, beginning with another one each time, so that all of them meet
-    the same clocks of the GPUs."""
+    """Returns milliseconds of forward and backward for each iteration, of the slowest rank, for
+    each system. Systems run in turn with a rotating start, so that all see the same GPU clocks."""
     marks = [[] for _ in found]
     for iteration in range(iterations):
         for place in range(len(found)):
@@ -130,7 +128,7 @@ def summary(times):
 
 
 def relative_errors(system, wanted):
-    """Of y and of the gradients, the largest of all ranks."""
+    """Returns the relative errors of y and of the gradients, the largest of all ranks."""
     y, kept = system.forward()
     found = torch.stack([(a.float() - b.float()).norm() / b.float().norm()
                          for a, b in zip((y, *system.backward(kept)), wanted)])
@@ -139,7 +137,7 @@ def relative_errors(system, wanted):
 
 
 def compare(problem, group, tolerance):
-    """Errors of systems, and whether they are small."""
+    """Returns the errors of the systems, and whether they are small."""
     reference = systems.AllToAll(problem)
     y, kept = reference.forward()
     wanted = y, *reference.backward(kept)
@@ -167,15 +165,15 @@ def describe(args, device, group):
 
 
 def try_system(name, make, clock, warmup):
-    """The system, warm, and what is known of it but for its times. Where one rank cannot run
-    it, it is None, and the line says why."""
+    """Returns the warmed-up system and all facts except its times. If a rank cannot run the
+    system, it is None and the line states the reason."""
     system, reason = None, None
     if clock.on_gpu:
         torch.cuda.reset_peak_memory_stats()
     try:
         system = make()
         run_once(system, clock)
-    except Exception as error:  # of other projects: a reason, whatever it is
+    except Exception as error:  # errors of other projects are reported
         system, reason = None, f"{type(error).__name__}: {error}".splitlines()[0]
     reasons = [None] * dist.get_world_size()
     dist.all_gather_object(reasons, reason)
@@ -216,7 +214,7 @@ def main():
         say(line)
     group.check()
     sys.stdout.flush()
-    # To destroy the process group can hang in PyTorch 2.11.
+    # Destroying the process group can hang in PyTorch 2.11.
     os._exit(not right)
 
 

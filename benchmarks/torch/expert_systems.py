@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The systems that expert_parallel.py compares: a layer of SwiGLU experts that are divided
-among ranks, forward and backward, by mx and by PyTorch in bf16.
+"""Systems compared by expert_parallel.py: a layer of SwiGLU experts divided among ranks,
+forward and backward, by mx and by PyTorch in bf16.
 
-A system has `forward()`, which returns y and what `backward` needs, and `backward(kept)`, which
-returns the gradients of x, w1, w2 and the weights; `wire()` is how many bytes this rank sends
-to others in each of them."""
+A system has `forward()`, which returns y and the input of `backward`, and `backward(kept)`,
+which returns the gradients of x, w1, w2 and the weights. `wire()` returns the bytes that this
+rank sends to others in each pass."""
 
 import torch
 import torch.distributed as dist
@@ -15,8 +15,8 @@ from mx_compiler.torch import ep
 
 
 class Problem:
-    """Tokens of this rank, what its router chose, and its experts. All of it is random, by the
-    rank and a seed."""
+    """Random tokens, router choices and experts of this rank, determined by the rank and a
+    seed."""
 
     def __init__(self, args, rank, ranks, device):
         self.rank, self.ranks, self.device = rank, ranks, device
@@ -33,11 +33,11 @@ class Problem:
         self.w1 = normal(self.own, 2 * self.inner, self.hidden, deviation=self.hidden**-0.5)
         self.w2 = normal(self.own, self.hidden, self.inner, deviation=self.inner**-0.5)
         self.ids, self.weights = self._choose(generator, self.experts)
-        # As many rows for as many experts, all of this rank.
+        # As many rows for as many experts, all owned by this rank.
         self.own_ids, _ = self._choose(generator, self.own)
 
     def _choose(self, generator, experts):
-        """Different experts for each token, all as likely, and weights that add up to 1."""
+        """Returns different, equally likely experts for each token, and weights that sum to 1."""
         scores = torch.rand(self.tokens, experts, device=self.device, generator=generator)
         weights, ids = scores.topk(min(self.choices, experts), 1)
         return ids.to(torch.int32), (weights / weights.sum(1, keepdim=True)).float()
@@ -48,7 +48,7 @@ class Problem:
 
 
 class Autograd:
-    """A system that PyTorch differentiates."""
+    """System differentiated by PyTorch."""
 
     def __init__(self, problem):
         self.problem = problem
@@ -63,7 +63,7 @@ class Autograd:
 
 
 class Mx(Autograd):
-    """The operator of mx_compiler.torch.ep, whose gradients of weights are bf16, as weights."""
+    """Operator of mx_compiler.torch.ep; gradients of weights are bf16, like the weights."""
     name = "mx"
 
     def __init__(self, problem, group, ids):
@@ -79,13 +79,13 @@ class Mx(Autograd):
 
 
 class MxAlone(Mx):
-    """The same on one GPU: as many experts and about as many rows, and no wire."""
+    """The operator on one GPU, with as many experts, about as many rows, and no communication."""
     name = "mx on one GPU"
 
 
 class MxPrograms:
-    """The compiled programs without autograd: gradients of weights are f32, as matmuls give
-    them. Weights are quantized in the forward pass."""
+    """Compiled programs without autograd: gradients of weights are the f32 accumulators.
+    Weights are quantized in the forward pass."""
     name = "mx programs"
 
     def __init__(self, problem, group, ids):
@@ -112,8 +112,8 @@ class MxProgramsAlone(MxPrograms):
 
 
 def mx_wire(p):
-    """Ids, elements and scales along H, weights, and sums in bf16; as many on each way back,
-    with the gradients of weights."""
+    """Returns the bytes of ids, elements and scales along H, weights, and sums in bf16; the
+    backward pass has the same volume, including gradients of weights."""
     row = 4 * p.choices + p.hidden + p.hidden // 32 + 4 * p.choices + 2 * p.hidden
     return (p.others * p.tokens * row,) * 2
 
@@ -142,7 +142,7 @@ def exchange(x, out_splits, in_splits):
 
 class AllToAll(Autograd):
     """bf16 rows, a copy of a token for each choice, by all_to_all_single: sorted by expert,
-    sent, sorted again by expert, and all of that back. Sizes pass through the host."""
+    sent, sorted again by expert, and returned. Sizes pass through the host."""
     name = "torch all_to_all"
 
     def compute(self, x, w1, w2, weights):
@@ -153,7 +153,7 @@ class AllToAll(Autograd):
         theirs = torch.empty_like(counts)
         dist.all_to_all_single(theirs, counts)
         by_rank = torch.stack((counts.view(p.ranks, -1).sum(1), theirs.view(p.ranks, -1).sum(1)))
-        in_splits, out_splits = by_rank.tolist()  # the host waits here
+        in_splits, out_splits = by_rank.tolist()  # waits on the host
         self.sent = sum(in_splits) - in_splits[p.rank]
         rows = _AllToAll.apply(x[order // p.choices], out_splits, in_splits)
         # From [rank, expert] to [expert, rank].
@@ -210,12 +210,12 @@ def scatter(x):
 
 
 def local_sums(tokens, ids, weights, w1, w2, count=None):
-    """For each token the weighted sum of the experts of this rank that `ids` names; other ids
-    are the number of experts. `count` is how many it names, if the host knows."""
+    """Returns for each token the weighted sum over this rank's experts in `ids`; other ids
+    equal the number of experts. `count` is the number of valid ids, if the host knows it."""
     own, flat = w1.shape[0], ids.flatten()
     ends = torch.bincount(flat, minlength=own + 1)[:own].cumsum(0).to(torch.int32)
     if count is None:
-        count = int(ends[-1])  # the host waits here
+        count = int(ends[-1])  # waits on the host
     order = flat.argsort(stable=True)[:count]
     rows = order // ids.shape[1]
     z = experts_bf16(tokens[rows], w1, w2, ends)
@@ -224,8 +224,8 @@ def local_sums(tokens, ids, weights, w1, w2, count=None):
 
 
 class AllGather(Autograd):
-    """bf16 tokens of all ranks by all_gather, and sums back by reduce_scatter. The number of
-    rows passes through the host."""
+    """bf16 tokens of all ranks by all_gather, and sums by reduce_scatter. The number of rows
+    passes through the host."""
     name = "torch all_gather, reduce_scatter"
 
     def compute(self, x, w1, w2, weights):
@@ -271,7 +271,7 @@ class _DeepCombine(torch.autograd.Function):
 
 class DeepEP(Autograd):
     """DeepEP's kernels within a host, by its first interface (Buffer, 1.2): a bf16 row for each
-    token and rank, sums of a rank back. The number of rows passes through the host."""
+    token and rank, and sums of a rank returned. The number of rows passes through the host."""
     name = "DeepEP, bf16"
 
     def __init__(self, problem):
@@ -300,7 +300,7 @@ class DeepEP(Autograd):
 
 
 def make_systems(problem, group, alone, only):
-    """(name, maker) of those that `only` names, or of all."""
+    """Yields (name, maker) of the systems in `only`, or of all."""
     makers = [
         (Mx, lambda cls: cls(problem, group, problem.ids)),
         (MxPrograms, lambda cls: cls(problem, group, problem.ids)),

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Forward and backward passes of layers of mx_compiler.torch beside those of PyTorch in
-bf16, of random shapes.
+"""Forward and backward passes of mx_compiler.torch layers of random shapes, compared with
+PyTorch in bf16.
 
     steps.py compile [--seed=S] [--shapes=20] [--only=REGEX] [--jobs=8]   # on the GPU; run finds the programs in the cache
     steps.py run [--seed=S] [--shapes=20] [--only=REGEX] [--seconds=S] --results=R.json   # on the GPU
     steps.py check [--seed=S] [--shapes=2]      # small layers, compared alone, on any device
     steps.py show FILE...       # raw results, or CSV as in benchmarks/results/layers.csv
 
-A layer that trains is compared with PyTorch's first, then both are captured as CUDA graphs
-and replayed in turn (../matmul/timing.py), sustained. The bound is PyTorch's time and that
-of the bytes that quantizers have to move, at the rate of a large copy: x and the weight are
-read and written as bf16 in both passes, and dy is read once and written twice. `to bound` is
-our time to the bound, `to bf16` PyTorch's time to ours."""
+A training layer is first checked against PyTorch. Then both are captured as CUDA graphs and
+replayed in turn (../matmul/timing.py), sustained. The bound is PyTorch's time plus the time of
+the bytes that quantizers must move, at the rate of a large copy: x and the weight are read and
+written as bf16 in both passes, and dy is read once and written twice. `to bound` is our time
+divided by the bound, `to bf16` PyTorch's time divided by ours."""
 
 import argparse
 import dataclasses
@@ -30,7 +30,7 @@ import cases
 import published
 from surface import DENSE_MODELS, MOE_MODELS, MOST_WEIGHTS, log_uniform, multiple
 
-# Operands of all sets together; the L2 of an H200 has 50 MB.
+# Size of all operand sets together; the L2 of an H200 has 50 MB.
 SETS_BYTES = 256 << 20
 
 
@@ -88,8 +88,9 @@ def draw_weights(source, index):
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """A family; `wanted`: the median and the worst, to the bound at most, or of bf16's time
-    at least; nothing is wanted of some. `most`: shapes that it has."""
+    """Family of layers. `wanted` is the required median and worst: an upper limit on the ratio
+    to the bound, or a lower limit on the ratio to bf16; empty without requirements. `most`
+    limits the number of shapes."""
     name: str
     title: str
     draw: object
@@ -98,7 +99,7 @@ class Row:
     most: int = 1000
 
     def shapes(self, seed, count):
-        """The same for a seed, and with a smaller count the first of them."""
+        """Returns the shapes of a seed; a smaller count returns the first of them."""
         source, found = random.Random(f"{seed} {self.name}"), {}
         while len(found) < min(count, self.most):
             shape = self.draw(source, len(found))
@@ -116,7 +117,7 @@ ROWS = [
 ]
 
 
-# --- What is timed --------------------------------------------------------------------
+# --- Measured layers ------------------------------------------------------------------
 
 
 class Training:
@@ -164,7 +165,7 @@ def normal(device, *shape):
 
 
 def make(row, shape, device, most_sets=16):
-    """Ours and PyTorch's, on the same values."""
+    """Returns our implementation and PyTorch's, on the same values."""
     import torch
     dims = (shape.groups,) * bool(shape.groups) + (shape.outputs, shape.inputs)
     if row.name == "weights":
@@ -186,12 +187,13 @@ def make(row, shape, device, most_sets=16):
     return (Training("mx", multiply_mx, sets, ends), Training("torch bf16", multiply_torch, sets, ends))
 
 
-# Of the difference to the norm: four roundings to E4M3 and their sums, or one to E2M1.
+# Largest norm of the difference relative to the norm: four roundings to E4M3 and their sums, or
+# one to E2M1.
 MOST_ERROR = {"weights": 0.16}
 
 
 def error_of(row, ours, peer):
-    """The largest error of a result to its norm; a wrong scale or row gives some 1."""
+    """Returns the largest relative error of a result; a wrong scale or row gives about 1."""
     def relative(a, b):
         a, b = a.float(), b.float()
         return ((a - b).norm() / b.norm().clamp_min(1e-30)).item()
@@ -207,7 +209,7 @@ def compare(row, shape, pair):
 
 
 def ceiling():
-    """Bytes a second of a copy of 2 GB, read and written."""
+    """Returns the rate of a 2 GB copy, bytes read and written in a second."""
     import timing
     import torch
 
@@ -229,7 +231,7 @@ def ceiling():
 
 
 def compile_shape(key):
-    """In a process of its own, which leaves the programs in the cache."""
+    """Compiles a shape in a separate process, which leaves the programs in the cache."""
     index, shape = key
     import torch
     make(ROWS[index], shape, "cuda", most_sets=1)[0].launch(0)
@@ -237,7 +239,7 @@ def compile_shape(key):
 
 
 def compile_all(options):
-    """Many at once: to compile takes a core, and little of the GPU."""
+    """Compiles many shapes in parallel; each needs a core and little of the GPU."""
     import concurrent.futures
     import multiprocessing
     import time
@@ -276,7 +278,7 @@ def run(options):
 
 
 def check(options):
-    """Of a sixteenth of the sizes."""
+    """Checks layers of a sixteenth of the size."""
     import torch
     device = "cuda" if torch.cuda.is_available() else "cpu"
     for row in ROWS:
@@ -290,7 +292,7 @@ def check(options):
 
 
 def ratios(entry):
-    """Of a row of the published table."""
+    """Returns the ratios of a row in the published table."""
     bound = entry["torch_us"] + entry["quantizer_bytes"] / (entry["copy_gb_s"] * 1e3)
     return dict(to_bound=round(entry["mx_us"] / bound, 3),
                 to_bf16=round(entry["torch_us"] / entry["mx_us"], 3))

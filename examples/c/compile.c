@@ -1,6 +1,6 @@
-/* Compiles a file in memory, loads the program that it becomes and shows what
- * its entries take. mx_program.h says how they are launched. Needs libMXCAPI
- * and libmx_runtime, and no header of MLIR.
+/* Compiles a file in memory, loads the program and lists the arguments of its
+ * entries. mx_program.h describes launches. Needs libMXCAPI and libmx_runtime,
+ * but no MLIR headers.
  *
  *   compile FILE.mlir CHIP
  *
@@ -17,7 +17,7 @@ static void tell(int severity, const char *text, void *user) {
   fprintf(stderr, "%s: %s\n", names[severity], text);
 }
 
-/* The whole of a file, or null. */
+/* Reads a whole file; returns null on failure. */
 static char *read_file(const char *path, size_t *bytes) {
   FILE *file = fopen(path, "rb");
   if (!file)
@@ -49,7 +49,7 @@ static int show_entries(mxProgram program) {
   return 0;
 }
 
-/* Loads the program that was compiled. */
+/* Loads the compiled program and lists its entries. */
 static int load_and_show(mxcCompiled compiled, const char *name) {
   size_t manifest_bytes, kernel_bytes, constant_bytes;
   const char *manifest =

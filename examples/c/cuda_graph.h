@@ -1,9 +1,8 @@
 /*===- cuda_graph.h - Capture a function's launches and replay them -------===*\
 |* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
 |*                                                                            *|
-|* Over the CUDA driver, which is loaded here as the runtime does it, so that *|
-|* the example builds without CUDA. A program that links it calls the same    *|
-|* functions directly.                                                        *|
+|* Loads the CUDA driver dynamically, like the runtime, so the example builds *|
+|* without CUDA. A program that links the driver calls the same functions.    *|
 \*===----------------------------------------------------------------------===*/
 
 #ifndef MX_EXAMPLES_CUDA_GRAPH_H
@@ -38,7 +37,7 @@ static int loadGraphDriver(GraphDriver *driver) {
       &driver->launch,     &driver->destroyRuns, &driver->destroyGraph};
   void *library = dlopen("libcuda.so.1", RTLD_NOW);
   for (int i = 0; i < 9; ++i) {
-    /* ISO C has no cast from an object to a function. */
+    /* ISO C has no cast from an object to a function pointer. */
     *(void **)places[i] = library ? dlsym(library, names[i]) : 0;
     if (!*(void **)places[i]) {
       mxReportError("expected %s in libcuda.so.1", names[i]);
@@ -48,8 +47,8 @@ static int loadGraphDriver(GraphDriver *driver) {
   return MX_SUCCESS;
 }
 
-/* Captures what `launch(data)` launches on the stream, runs it once as a graph
- * and waits. Capturing fails if anything in between allocates or waits. */
+/* Captures the launches of `launch(data)` on the stream, runs them once as a
+ * graph and waits. The capture fails if `launch` allocates or waits. */
 static int captureAndReplay(int (*launch)(void *), void *data,
                             mxStream stream) {
   enum { CAPTURE_THREAD_LOCAL = 1 };
@@ -58,7 +57,7 @@ static int captureAndReplay(int (*launch)(void *), void *data,
   int status = loadGraphDriver(&cuda);
   if (status)
     return status;
-  /* The runtime makes its context current only within its own calls. */
+  /* The runtime makes its context current only during its own calls. */
   int failed = cuda.getContext(stream, &context) || cuda.push(context) ||
                cuda.begin(stream, CAPTURE_THREAD_LOCAL);
   if (!failed) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The sizes of a model as config.json of a checkpoint has them, by the names there."""
+"""Model sizes, with the names of a checkpoint's config.json."""
 
 import dataclasses
 import json
@@ -25,7 +25,7 @@ class Config:
     num_key_value_heads: int
     head_dim: int
     vocab_size: int
-    # Each second layer sees so many positions, beginning with the first layer.
+    # Window size of every second layer, starting with the first.
     sliding_window: int
     rms_norm_eps: float = 1e-5
     swiglu_limit: float = 7.0
@@ -34,7 +34,7 @@ class Config:
     layer_types: typing.Optional[list] = None
 
     def window(self, layer):
-        """How many positions a layer sees, None for all."""
+        """Returns the window of a layer in positions, or None for all."""
         types = self.layer_types or ["sliding_attention", "full_attention"]
         return self.sliding_window if types[layer % len(types)] == "sliding_attention" else None
 
@@ -43,7 +43,7 @@ class Config:
 
     @classmethod
     def of_checkpoint(cls, checkpoint):
-        """Of the config.json beside the tensors of a gpt_oss.Checkpoint."""
+        """Reads the config.json beside the tensors of a gpt_oss.Checkpoint."""
         path = checkpoint.path
         file = (path if path.is_dir() else path.parent) / "config.json"
         if not file.is_file():
@@ -53,7 +53,7 @@ class Config:
 
     @classmethod
     def from_json(cls, found, file):
-        """Of the object that config.json has; other fields there are left alone."""
+        """Converts the object of config.json; ignores other fields."""
         check(found, MODEL, f"{file}: ")
         found = {**found, **rope_fields(found, file)}
         optional = {field.name for field in dataclasses.fields(cls)
@@ -64,8 +64,8 @@ class Config:
 
 
 def rope_fields(found, file):
-    """What there is of rope_scaling and rope_theta: newer checkpoints have both in one
-    object, rope_parameters. null is no scaling."""
+    """Returns rope_scaling and rope_theta if present. Newer checkpoints store both in
+    one object, rope_parameters. null means no scaling."""
     name = "rope_scaling" if found.get("rope_parameters") is None else "rope_parameters"
     if name not in found:
         return {}
@@ -78,7 +78,7 @@ def rope_fields(found, file):
     return {"rope_scaling": rope, **theta}
 
 
-# --- What is expected of each field: in words, and of a value and all fields -----------
+# --- Rule of each field: description, and predicate on value and all fields -----------
 
 MOST = 2**31 - 1
 
@@ -108,17 +108,17 @@ def are_types(x, fields):
                          and all(word in LAYER_TYPES for word in x))
 
 
-COUNT = f"a whole number of 1 to {MOST}", lambda x, _: is_count(x)
+COUNT = f"an integer from 1 to {MOST}", lambda x, _: is_count(x)
 LAYER_TYPES = "sliding_attention", "full_attention"
 MODEL = {"model_type": one_of("gpt_oss")}
-# A field may look at those before it.
+# A rule may read earlier fields.
 FIELDS = {
     "num_hidden_layers": COUNT,
     "hidden_size": multiple(32),
     "intermediate_size": multiple(32),
     "num_local_experts": COUNT,
     "num_experts_per_tok": (
-        "a whole number of 1 to num_local_experts",
+        "an integer from 1 to num_local_experts",
         lambda x, fields: is_count(x) and x <= fields["num_local_experts"]),
     "num_key_value_heads": COUNT,
     "num_attention_heads": (
@@ -147,7 +147,7 @@ _GPT_OSS = dict(hidden_size=2880, intermediate_size=2880, num_experts_per_tok=4,
                 num_attention_heads=64, num_key_value_heads=8, head_dim=64,
                 vocab_size=201088, sliding_window=128)
 SIZES = {
-    # Short enough a context that all of YaRN matters within a few tokens.
+    # Short context, so that all parts of YaRN matter within a few tokens.
     "tiny": Config(num_hidden_layers=2, hidden_size=192, intermediate_size=320,
                    num_local_experts=4, num_experts_per_tok=2, num_attention_heads=4,
                    num_key_value_heads=2, head_dim=32, vocab_size=96, sliding_window=6,

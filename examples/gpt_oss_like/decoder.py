@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A decoder as gpt-oss has it, for inference: attention with sinks, in windows in every
-second layer, and a mixture of experts. It is written for reading, not for speed: only
-the experts are kernels of mx.
+"""Decoder like gpt-oss for inference: attention with sinks, windowed in every second layer, and
+a mixture of experts. Written for readability, not for speed: only the experts are kernels of
+mx.
 
-A step waits nowhere for the device and keeps all that it changes in tensors, so that it
-can be part of a CUDA graph.
+A step never waits for the device and keeps all mutable state in tensors, so a CUDA graph can
+capture it.
 """
 
 import math
@@ -17,7 +17,7 @@ from .tensors import layer_prefix, layer_tensors, model_tensors
 
 
 def read_dense(checkpoint, config, device):
-    """All weights but those of experts: of the model, and a list of those of layers."""
+    """Reads all weights except experts: a dictionary for the model, and a list for the layers."""
     dtypes = (torch.bfloat16,)
     model = {key: checkpoint.read(key, shape, dtypes, device)
              for key, shape in model_tensors(config).items()}
@@ -45,8 +45,8 @@ class Cache:
 
 
 class Decoder:
-    """`dense` is what read_dense gives, `experts` a callable (x, indices, weights) for
-    each layer. Decoders with other experts can share `dense`."""
+    """Decoder. `dense` comes from read_dense, and `experts` is a callable (x, indices, weights)
+    for each layer. Decoders with different experts can share `dense`."""
 
     def __init__(self, config, dense, experts, batch, length):
         self.config, self.experts, self.length = config, experts, length
@@ -55,12 +55,12 @@ class Decoder:
         self.caches = [Cache(config, batch, length, device) for _ in experts]
         self.cos, self.sin = angles(config, length, device)
         self.places = torch.arange(length, device=device)
-        # What computes a single token; may be replaced by the same, compiled.
+        # Computes a single token; may be replaced by a compiled version.
         self.step = self.forward
 
     def forward(self, tokens, positions):
-        """Logits, [batch, T, vocabulary], of tokens, [batch, T], at positions, [T], whose
-        keys and values are kept. What is at earlier positions was given before."""
+        """Returns logits, [batch, T, vocabulary], for tokens, [batch, T], at positions, [T],
+        and stores their keys and values. Earlier positions must have been processed before."""
         x = F.embedding(tokens, self.model["model.embed_tokens.weight"])
         rotation = self.cos.index_select(0, positions), self.sin.index_select(0, positions)
         for number, weights in enumerate(self.layers):
@@ -86,7 +86,7 @@ class Decoder:
         scores = torch.einsum("btngd,blnd->bngtl", q, cache.keys).float()
         scores = scores / math.sqrt(config.head_dim)
         scores = scores.masked_fill(self._hidden(number, positions), -math.inf)
-        # A sink takes weight from the positions and has no value.
+        # A sink takes weight from the positions and contributes no value.
         sinks = weights["self_attn.sinks"].float().view(config.num_key_value_heads, -1, 1, 1)
         scores = torch.cat([scores, sinks.expand(batch, -1, -1, steps, 1)], -1)
         shares = scores.softmax(-1)[..., :-1].to(x.dtype)
@@ -94,7 +94,7 @@ class Decoder:
         return linear(y.reshape(batch, steps, -1), weights, "self_attn.o_proj")
 
     def _hidden(self, number, positions):
-        """Which places, [T, length], a position does not see."""
+        """Returns the mask, [T, length], of places hidden from each position."""
         distance = positions[:, None] - self.places
         window = self.config.window(number)
         return (distance < 0) if window is None else (distance < 0) | (distance >= window)

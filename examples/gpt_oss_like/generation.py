@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Greedy generation, step by step: as it is or as a CUDA graph."""
+"""Greedy generation step by step, directly or as a CUDA graph."""
 
 import time
 
@@ -7,7 +7,7 @@ import torch
 
 
 class Generator:
-    """Continues a prompt, [batch, T]. `tokens` are those generated so far."""
+    """Continues a prompt, [batch, T]. `tokens` holds the tokens generated so far."""
 
     def __init__(self, decoder, prompt):
         self.decoder = decoder
@@ -28,7 +28,7 @@ class Generator:
         self.tokens.index_copy_(1, self.position, self.token)
 
     def capture(self):
-        """From now on a step is one launch of a graph. Takes no step itself."""
+        """Captures a step as a graph, which later steps replay. Runs no step itself."""
         kept = [x.clone() for x in (self.token, self.position, self.tokens)]
         self.run = capture(self._step).replay
         for x, old in zip((self.token, self.position, self.tokens), kept):
@@ -39,8 +39,8 @@ class Generator:
 
 
 def capture(run):
-    """A graph of what `run` does, which is called once before: programs are compiled
-    and loaded then, which no graph may do."""
+    """Returns a graph of `run`. Calls `run` once before the capture, to compile and load
+    programs."""
     run()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
@@ -49,7 +49,7 @@ def capture(run):
 
 
 def measure(run, steps, device):
-    """Milliseconds of each of `steps` calls, which follow each other without a wait."""
+    """Returns the milliseconds of each of `steps` calls, issued without waiting in between."""
     if device.type != "cuda":
         times = []
         for _ in range(steps):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes a checkpoint with random weights: a file for each layer, an index, and
-config.json, as gpt-oss has them."""
+"""Writes a checkpoint like gpt-oss with random weights: a file for each layer, an index, and
+config.json."""
 
 import json
 import math
@@ -11,12 +11,12 @@ from safetensors.torch import save_file
 
 from .tensors import layer_prefix, layer_tensors, model_tensors
 
-# The root mean square of the sixteen values of E2M1.
+# Root mean square of the sixteen E2M1 values.
 E2M1_RMS = math.sqrt(2 * sum(x * x for x in (0, 0.5, 1, 1.5, 2, 3, 4, 6)) / 16)
 
 
 def random_dense(name, shape, generator):
-    """Weights that keep the size of what they multiply; biases and norms by name."""
+    """Returns weights that preserve the magnitude of their input; biases and norms by name."""
     x = torch.randn(shape, generator=generator)
     if name.endswith("norm.weight"):
         x = 1 + 0.1 * x
@@ -28,8 +28,8 @@ def random_dense(name, shape, generator):
 
 
 def random_experts(sizes, generator):
-    """Every byte of elements is equally likely; scales give rows of length 1, half
-    or twice that."""
+    """Returns experts with uniformly distributed bytes of elements, and scales for rows of norm
+    1/2, 1 or 2."""
     tensors = {}
     for name, (shape, dtypes) in gpt_oss.expert_tensors(sizes).items():
         if name.endswith("_blocks"):
@@ -46,7 +46,7 @@ def random_experts(sizes, generator):
 
 
 def write_random(folder, config, seed):
-    """Writes a whole checkpoint into a folder."""
+    """Writes a complete checkpoint into a folder."""
     generator = torch.Generator().manual_seed(seed)
     sizes = gpt_oss.Sizes(config.num_local_experts, config.hidden_size, config.intermediate_size)
     files = config.num_hidden_layers + 1

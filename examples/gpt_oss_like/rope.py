@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Rotary positions with YaRN's scaling (arXiv 2309.00071), as gpt-oss has them."""
+"""Rotary positions with YaRN scaling (arXiv 2309.00071), as in gpt-oss."""
 
 import math
 
@@ -7,15 +7,15 @@ import torch
 
 
 def angles(config, length, device):
-    """Cosines and sines, [length, head_dim / 2] each, in f32."""
+    """Returns cosines and sines, [length, head_dim / 2] each, in f32."""
     scaling, size = config.rope_scaling, config.head_dim
     steps = torch.arange(0, size, 2, dtype=torch.float64)
     frequencies = config.rope_theta ** (-steps / size)
     factor = scaling.get("factor", 1.0) if scaling.get("rope_type") == "yarn" else 1.0
     magnitude = 1.0
     if factor > 1:
-        # Where a frequency turns so many times in the length of the training: those that
-        # turn often stay as they are, those that turn seldom are stretched.
+        # Index of the frequency with this number of turns over the training length. High
+        # frequencies are kept, low ones are stretched.
         def index(turns):
             wavelength = scaling["original_max_position_embeddings"] / (turns * 2 * math.pi)
             return size * math.log(wavelength) / (2 * math.log(config.rope_theta))
@@ -32,8 +32,8 @@ def angles(config, length, device):
 
 
 def rotate(x, cos, sin):
-    """Turns the two halves of the last dimension of x, [..., T, heads, head_dim]; cos
-    and sin are [T, head_dim / 2]."""
+    """Rotates the two halves of the last dimension of x, [..., T, heads, head_dim]; cos and sin
+    are [T, head_dim / 2]."""
     first, second = x.float().chunk(2, -1)
     cos, sin = cos[:, None], sin[:, None]
     return torch.cat([first * cos - second * sin, second * cos + first * sin], -1).to(x.dtype)

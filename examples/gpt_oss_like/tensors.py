@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The tensors of a model other than experts: shapes by key, as checkpoints have them."""
+"""Tensors of a model except experts: shapes by key, as in checkpoints."""
 
 
 def model_tensors(config):
-    """Those that are of no layer."""
+    """Returns the tensors outside of layers."""
     return {
         "model.embed_tokens.weight": (config.vocab_size, config.hidden_size),
         "model.norm.weight": (config.hidden_size,),
@@ -12,7 +12,7 @@ def model_tensors(config):
 
 
 def layer_tensors(config):
-    """Those of a layer, without `model.layers.N.` before the key."""
+    """Returns the tensors of a layer; keys omit the prefix `model.layers.N.`."""
     hidden, experts = config.hidden_size, config.num_local_experts
     queries = config.num_attention_heads * config.head_dim
     keys = config.num_key_value_heads * config.head_dim

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What train_moe_torch.py trains, on what, and how."""
+"""Model, data and training loop of train_moe_torch.py."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The options of train_moe_torch.py, and what is right for each."""
+"""Options of train_moe_torch.py and their checks."""
 
 import argparse
 import math
@@ -11,10 +11,10 @@ from option_types import device, expected, whole
 from .model import SIZES
 from .run import VALIDATION
 
-LEAST_TIME = 60  # seconds, in which a run gets somewhere
+LEAST_TIME = 60  # shortest useful run, in seconds
 RECIPES = ("bf16", *(name for name, recipe in mxt.RECIPES.items()
                      if not recipe.weight_only))
-# Options of one run and of all runs, with what they are if nothing is said.
+# Options of a single run and of all runs, with defaults.
 ONE = {"recipe": "mxfp8", "seed": 0, "checkpoint": None, "log": None, "stop_at": None}
 ALL = {"seeds": [0, 1, 2], "recipes": ["bf16", "mxfp8"], "out": None}
 

@@ -1,31 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Text of a made-up language, generated where the model is.
+"""Text of an artificial language, generated on the model's device.
 
-A sequence has a topic, which changes from time to time. A symbol is drawn
+A sequence has a topic that changes from time to time. A symbol is drawn
 
-- from the successors of the one before it, in the topic of the place, which is to be
-  guessed from what stands before;
-- or from the successors of the two before it, in a table of all pairs, which takes a
-  model long to learn;
+- from the successors of the previous symbol in the current topic, which must be inferred from
+  the preceding text;
+- or from the successors of the two previous symbols, in a table of all pairs that takes long to
+  learn;
 - or from all symbols.
 
-What is learned is learned little by little. A language with something that a model
-finds out at once, at some step, such as to copy what stood far before, would say little
-of two ways to compute: the step is chance, and decides what the loss is long after.
+Learning is gradual. A skill acquired suddenly at some step, such as copying distant text, would
+tell little about two ways to compute: that step is random, and determines the loss long after.
 
-The tables are the language, and the same for all seeds. A seed draws the text, in
-parts of their own seeds, so that more text begins as less does."""
+The tables define the language and are the same for all seeds. A seed selects the text,
+generated in parts with their own seeds, so a longer text starts with the shorter one."""
 
 import torch
 
 LANGUAGE, PART = 20261122, 8192
 TOPICS, SUCCESSORS, PAIR_SUCCESSORS = 16, 8, 4
-SUCCESSOR, PAIR = 0.35, 0.55  # how often; else any symbol
-NEW_TOPIC = 1 / 100  # at each place
+SUCCESSOR, PAIR = 0.35, 0.55  # probabilities; else any symbol
+NEW_TOPIC = 1 / 100  # at each position
 
 
 class Language:
-    """Its tables, on `device`, for `symbols` symbols."""
+    """Tables of the language for `symbols` symbols, on `device`."""
 
     def __init__(self, symbols, device):
         self.symbols, self.device = symbols, torch.device(device)
@@ -34,12 +33,12 @@ class Language:
         self.pair_successors = self._table(generator, symbols, symbols, PAIR_SUCCESSORS)
 
     def _table(self, generator, *shape):
-        # Squared: some symbols are much more frequent than others.
+        # Squared, so that some symbols are much more frequent.
         uniform = torch.rand(shape, generator=generator).square()
         return (uniform * self.symbols).to(torch.int64).to(self.device)
 
     def text(self, stream, count, length):
-        """int16, [count, length]: `count` sequences of the stream of that number."""
+        """Returns `count` sequences of a stream as int16, [count, length]."""
         parts = [self._part(stream, i, length) for i in range(-(-count // PART))]
         return torch.cat(parts)[:count]
 
@@ -80,6 +79,6 @@ class _Draw:
         return (self.uniform() * bound).to(torch.int64).clamp(max=bound - 1)
 
     def geometric(self, bound):
-        """0 for half of them, 1 for a quarter, and so on."""
+        """Returns 0 for half of the sequences, 1 for a quarter, and so on."""
         exponent = -torch.log2(self.uniform().clamp(min=2.0**-30))
         return exponent.to(torch.int64).clamp(max=bound - 1)

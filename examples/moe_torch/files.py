@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Files of a run: the log that is read by people, and the checkpoint that it goes on
-from. What is wrong with one ends the program by a message."""
+"""Files of a run: a readable log, and a checkpoint to resume from. Errors end the program with
+a message."""
 
 import json
 import os
@@ -10,11 +10,11 @@ import torch
 
 
 class Log:
-    """A file of lines of JSON: what the run is, a line for each step, the result."""
+    """File of JSON lines: a description of the run, a line for each step, the result."""
 
     def __init__(self, path, options):
-        """`options` of the run are a dictionary. A file that is there already must be
-        a log of them, which is written anew."""
+        """Opens a log. `options` is a dictionary; an existing file must be a log with the same
+        options and is overwritten."""
         self.path = pathlib.Path(path)
         _make_place(self.path)
         if self.path.stat().st_size:
@@ -47,8 +47,7 @@ def _first_line(path):
 
 
 class Checkpoint:
-    """The state of a run, of options that it must have been saved with. One process
-    writes it."""
+    """State of a run, saved with its options, which must match. One process writes the file."""
 
     def __init__(self, path, options, is_writer=True):
         self.path, self.options = pathlib.Path(path), options
@@ -62,12 +61,12 @@ class Checkpoint:
         return self.path.exists()
 
     def save(self, state):
-        """As a whole or not at all."""
+        """Saves atomically."""
         torch.save({"options": self.options, **state}, self.part)
         os.replace(self.part, self.path)
 
     def load(self, device, restore):
-        """Calls `restore` with the state. Any error there is one of the file."""
+        """Calls `restore` with the state. Any error is reported as an error of the file."""
         try:
             saved = torch.load(self.path, map_location=device, weights_only=True)
             _check_same(self.path, saved["options"], self.options)
@@ -97,7 +96,7 @@ def _check_file(path):
 
 
 def _make_place(path, wanted=None):
-    """That `path` can be written; if not, `wanted` is named."""
+    """Checks that `path` can be written; the message names `wanted` if given."""
     _check_file(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A decoder with a mixture of experts in each layer. Nothing in a step waits for the
-device: rows of experts are sorted and counted there."""
+"""Decoder with a mixture of experts in each layer. Steps never wait for the device: rows of
+experts are sorted and counted there."""
 
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ class Size(NamedTuple):
     dim: int
     heads: int
     experts: int
-    hidden: int  # of an expert
+    hidden: int  # hidden size of an expert
     chosen: int = 2  # experts of a token
 
 
@@ -32,8 +32,8 @@ SIZES = {
 
 
 class Model(nn.Module):
-    """Logits' cross entropy, and how unevenly experts are used, of symbols
-    [sequences, length] and those that follow them."""
+    """Language model. Returns the cross entropy of the logits and the imbalance of experts, for
+    symbols [sequences, length] and the symbols that follow them."""
 
     def __init__(self, size):
         super().__init__()
@@ -47,7 +47,7 @@ class Model(nn.Module):
         self.register_buffer("sin", sin, persistent=False)
 
     def reset_parameters(self):
-        """Normal numbers; those that end a residual branch are smaller."""
+        """Initializes with normal values, smaller at the end of a residual branch."""
         small = (2 * self.size.layers)**-0.5
         for name, weight in self.named_parameters():
             if weight.dim() > 1:
@@ -95,7 +95,7 @@ class Attention(nn.Module):
 
 
 def rotations(length, width):
-    """Cosines and sines of rotary positions, [length, width / 2]."""
+    """Returns cosines and sines of rotary positions, [length, width / 2]."""
     rates = 10000.0**(-torch.arange(0, width, 2) / width)
     angles = torch.arange(length)[:, None] * rates
     return angles.cos(), angles.sin()
@@ -107,9 +107,9 @@ def rotate(x, cos, sin):
 
 
 class MoE(nn.Module):
-    """The best experts of each token, weighted by the router, which is f32. And
-    experts * sum(rows * probability), 1 if all experts are used alike, where rows are those
-    of all ranks."""
+    """The best experts of each token, weighted by an f32 router. Also returns experts *
+    sum(rows * probability), which is 1 for uniform use of experts; rows are counted over all
+    ranks."""
 
     def __init__(self, size):
         super().__init__()
@@ -137,7 +137,7 @@ class MoE(nn.Module):
         return y.view(x.shape), uneven
 
     def _sorted(self, rows, expert, weight, counts):
-        """Of experts that take rows in their order."""
+        """Runs experts that take sorted rows."""
         chosen = self.size.chosen
         order = expert.argsort(stable=True)
         place = torch.empty_like(order).scatter_(
@@ -148,8 +148,8 @@ class MoE(nn.Module):
 
 
 class Gather(torch.autograd.Function):
-    """Row order[i] // copies of x as row i. place is the inverse of order: the gradient
-    needs no atomic additions."""
+    """Gathers row order[i] // copies of x as row i. place is the inverse of order, so the
+    gradient needs no atomic additions."""
 
     @staticmethod
     def forward(ctx, x, order, place, copies):
@@ -164,7 +164,7 @@ class Gather(torch.autograd.Function):
 
 
 class Permute(torch.autograd.Function):
-    """x[order], of which inverse is the inverse."""
+    """Returns x[order]; inverse is the inverse of order."""
 
     @staticmethod
     def forward(ctx, x, order, inverse):

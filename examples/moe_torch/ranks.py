@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The processes of torchrun, among which experts are divided and each of which takes a
-part of every batch; or one process alone.
+"""Processes of torchrun, or a single process. Experts are divided among the processes, and each
+takes a part of every batch.
 
-What they compute is what one process computes with all tokens, but for the order of some
-sums: gradients of dense parameters are averages over ranks, those of experts come from the
-tokens of all ranks already, and the balance of experts and the norm that gradients are
-clipped by are of all ranks."""
+The ranks compute the same as one process with all tokens, except for the order of some sums.
+Gradients of dense parameters are averaged over ranks, while gradients of experts already
+include the tokens of all ranks. The balance of experts and the clipping norm cover all ranks."""
 
 import os
 import sys
@@ -19,7 +18,7 @@ from mx_compiler.torch import ep
 
 class Ranks:
     def __init__(self, device):
-        """`device` of the options: on GPUs each process takes one of its own."""
+        """Joins the process group. `device` is the option; on GPUs each process uses its own."""
         self.count = int(os.environ.get("WORLD_SIZE", "1"))
         self.rank = int(os.environ.get("RANK", "0"))
         self.device = torch.device(device)
@@ -36,7 +35,7 @@ class Ranks:
         return self.rank == 0
 
     def sum_(self, x):
-        """x of all ranks, added up in place."""
+        """Sums x over all ranks, in place."""
         if self.count > 1:
             dist.all_reduce(x)
         return x
@@ -45,15 +44,15 @@ class Ranks:
         return self.sum_(x).div_(self.count)
 
     def agree(self, flag):
-        """Whether any rank says so."""
+        """Returns True if any rank passes True."""
         return bool(self.sum_(torch.tensor(int(flag), device=self.device)))
 
     def part(self, x):
-        """This rank's part of the first dimension."""
+        """Returns this rank's part of the first dimension."""
         return x.chunk(self.count)[self.rank]
 
     def gather(self, x):
-        """The parts of all ranks, one after the other."""
+        """Concatenates the parts of all ranks."""
         if self.count == 1:
             return x
         whole = x.new_empty(self.count * x.shape[0], *x.shape[1:])
@@ -63,7 +62,7 @@ class Ranks:
     # --- Experts ------------------------------------------------------------------------
 
     def divide(self, model, recipe, tokens):
-        """Puts this rank's part of the experts in place of all of them."""
+        """Replaces the experts by this rank's part."""
         group = (ep.Group if self.count > 1 else ep.Group.alone)(tokens=tokens)
         for layer in model.layers:
             whole = layer.moe.experts
@@ -76,7 +75,7 @@ class Ranks:
             layer.moe.sum_over_ranks = self.sum_
 
     def average_gradients(self, model):
-        """Of the mean loss of all ranks, from those of the loss of each."""
+        """Averages gradients over ranks: the loss is the mean of the ranks' losses."""
         divided = set(divided_parameters(model))
         dense = [p.grad for p in model.parameters() if p not in divided]
         if self.count > 1:
@@ -87,7 +86,7 @@ class Ranks:
                 parameter.grad.div_(self.count)
 
     def clip_gradients(self, model, most):
-        """As torch.nn.utils.clip_grad_norm_, by the norm of all ranks' gradients."""
+        """Clips like torch.nn.utils.clip_grad_norm_, by the norm over all ranks."""
         divided = divided_parameters(model)
         known = set(divided)
 
@@ -99,7 +98,7 @@ class Ranks:
         torch._foreach_mul_([p.grad for p in model.parameters()],
                             (most / (norm + 1e-6)).clamp(max=1.0))
 
-    # --- Checkpoints: those of one process, whatever the number of ranks ---------------------
+    # --- Checkpoints: as saved by one process, for any number of ranks -----------------------
 
     def whole_model(self, model):
         divided = {id(p) for p in divided_parameters(model)}
@@ -120,7 +119,7 @@ class Ranks:
 
     @staticmethod
     def _each_moment(model, optimizer, state, change):
-        """The state with `change` of moments of experts."""
+        """Returns the state with `change` applied to the moments of experts."""
         divided = {id(p) for p in divided_parameters(model)}
         parameters = [p for group in optimizer.param_groups for p in group["params"]]
         kept = {index: {name: change(x) if id(parameters[index]) in divided and x.dim() else x
@@ -130,14 +129,14 @@ class Ranks:
 
 
 def divided_parameters(model):
-    """Of experts that are divided among ranks."""
+    """Returns the parameters of divided experts."""
     return [p for layer in model.layers if isinstance(layer.moe.experts, ep.MXRoutedExperts)
             for p in layer.moe.experts.parameters()]
 
 
 def leave():
-    """Ends a process of several: to destroy the process group can hang in PyTorch 2.11. Their
-    status is 0, as torchrun takes others for failures."""
+    """Ends a process of torchrun, because destroying the process group can hang in PyTorch
+    2.11. The status is 0, because torchrun treats others as failures."""
     if dist.is_initialized():
         sys.stdout.flush()
         sys.stderr.flush()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""One training run: its state and its steps."""
+"""State and steps of a training run."""
 
 import dataclasses
 import math
@@ -14,15 +14,15 @@ from .files import Checkpoint, Log
 from .model import SIZES, Model
 from .ranks import Ranks
 
-EVERY = 50  # steps between looks at the device
-EAGER = 3  # steps before a CUDA graph is captured
-VALIDATION = (1 << 30) - 1  # the stream of text that no run is trained on
+EVERY = 50  # steps between reads from the device
+EAGER = 3  # eager steps before a CUDA graph is captured
+VALIDATION = (1 << 30) - 1  # stream of text held out from training
 BALANCE, DECAY, CLIP, BETAS = 0.01, 0.1, 1.0, (0.9, 0.95)
 
 
 @dataclasses.dataclass
 class Options:
-    """What makes a run; a checkpoint belongs to runs with the same."""
+    """Options that define a run; a checkpoint is valid for runs with equal options."""
     recipe: str
     seed: int
     steps: int
@@ -39,7 +39,7 @@ class Options:
         return dataclasses.asdict(self)
 
     def as_arguments(self):
-        """Of train_moe_torch.py."""
+        """Returns the options as arguments of train_moe_torch.py."""
         words = []
         for name, value in self.as_dict().items():
             option = "--" + name.replace("_", "-")
@@ -71,7 +71,7 @@ class Run:
             self.checkpoint.load(self.device, self._restore)
 
     def _sequences(self, name, tokens):
-        """As many as all ranks have the same number of."""
+        """Returns the number of sequences, divided equally among ranks."""
         length, ranks = self.size.length, self.ranks.count
         if tokens % (length * ranks):
             each = f" in each of {ranks} ranks" if ranks > 1 else ""
@@ -79,10 +79,10 @@ class Run:
                              f"a sequence{each}, found {tokens}")
         return tokens // length
 
-    # --- What a run is made of ----------------------------------------------------
+    # --- Parts of a run -----------------------------------------------------------
 
     def _make_model(self):
-        """Of the seed alone: recipes begin with the same weights."""
+        """Creates the model from the seed only, so recipes start with equal weights."""
         torch.manual_seed(self.options.seed)
         with self.device:
             self.model = Model(self.size)
@@ -118,7 +118,7 @@ class Run:
                                    dtype=torch.int64, device=self.device)
 
     def _rate_of(self, step):
-        """A warm-up, and a cosine down to a tenth."""
+        """Returns the learning rate: a warm-up, then a cosine down to a tenth."""
         warmup = min(200, self.options.steps // 10 + 1)
         if step < warmup:
             return self.options.rate * (step + 1) / warmup
@@ -128,7 +128,8 @@ class Run:
     # --- Steps ----------------------------------------------------------------------
 
     def train(self, deadline=math.inf, stop_at=None):
-        """Whether all steps are done; if not, the checkpoint says how far they are."""
+        """Trains and returns True once all steps are done; otherwise the checkpoint stores the
+        progress."""
         last = min(self.options.steps, stop_at or self.options.steps)
         stepper = Stepper(self)
         if self.log:
@@ -144,7 +145,7 @@ class Run:
                 break
         finished = self.step == self.options.steps
         if self.checkpoint and self.step:
-            state = self._state()  # of all ranks
+            state = self._state()  # collective
             if self.ranks.is_first:
                 self.checkpoint.save(state)
         if finished:
@@ -156,7 +157,7 @@ class Run:
             return self.model(symbols[:, :-1], symbols[:, 1:])
 
     def backward(self):
-        """One step on `symbols`, and its loss."""
+        """Runs a step on `symbols` and returns its loss."""
         loss, uneven = self.forward(self.symbols)
         self.optimizer.zero_grad()
         (loss + BALANCE * uneven).backward()
@@ -170,7 +171,7 @@ class Run:
 
     @torch.no_grad()
     def validate(self):
-        """The mean loss of the text held out."""
+        """Returns the mean loss on the held-out text."""
         self.model.eval()
         total, count = 0.0, 0
         for part in self.held_out.split(self.batch):
@@ -180,7 +181,7 @@ class Run:
         self.model.train()
         return float(self.ranks.mean_(total) / count)
 
-    # --- What is saved -----------------------------------------------------------------
+    # --- Saved state -----------------------------------------------------------------
 
     def _state(self):
         random = [torch.get_rng_state()]
@@ -210,12 +211,12 @@ class Run:
     earlier_peak = 0
 
     def peak(self):
-        """MiB of device memory at most, in all parts of the run."""
+        """Returns the peak device memory in MiB over all parts of the run."""
         now = torch.cuda.max_memory_allocated() / 2**20 if self.on_gpu else 0
         return max(self.earlier_peak, now)
 
     def _write_log(self, begin):
-        """Of the steps from `begin` on."""
+        """Logs the steps from `begin` on."""
         if not self.log:
             return
         rows = []
@@ -258,15 +259,15 @@ class Run:
 
 
 class Stepper:
-    """Steps without waiting for the device, timed there; replays of a CUDA graph if
-    that is asked for."""
+    """Runs steps without waiting for the device, timed there; replays a CUDA graph if
+    requested."""
 
     def __init__(self, run):
         self.run, self.done, self.graph = run, 0, None
         self.stream = torch.cuda.Stream() if run.on_gpu else None
 
     def advance(self, count, deadline):
-        """Milliseconds of each of the next steps, at least one, until `deadline`."""
+        """Returns the milliseconds of the next steps, at least one, until `deadline`."""
         if not self.run.on_gpu:
             return [self._timed() for _ in self._until(count, deadline)]
         self.stream.wait_stream(torch.cuda.current_stream())
@@ -280,7 +281,7 @@ class Stepper:
 
     def _until(self, count, deadline):
         for i in range(count):
-            # Several ranks agree on it between calls.
+            # Several ranks agree on the deadline between calls.
             if i and self.run.ranks.count == 1 and time.monotonic() > deadline:
                 return
             yield i

@@ -12,7 +12,8 @@ namespace my {
 
 using namespace mlir;
 
-/// What mx-quantize-matmuls reads: a recipe of both operands, or one of each.
+/// Attribute read by mx-quantize-matmuls: a recipe for both operands, or one
+/// for each.
 static constexpr llvm::StringLiteral kRecipeAttr = "mx.recipe";
 
 namespace {

@@ -12,7 +12,7 @@ namespace my {
 #define GEN_PASS_REGISTRATION
 #include "Passes.h.inc"
 
-/// Makes `my-quantize` and `my-to-nvvm` known to the pass registry.
+/// Registers the pipelines `my-quantize` and `my-to-nvvm`.
 void registerMyPipelines();
 
 } // namespace my

@@ -8,12 +8,11 @@ include "mlir/Pass/PassBase.td"
 def MyChooseRecipes : InterfacePass<"my-choose-recipes", "mlir::FunctionOpInterface"> {
   let summary = "Choose the formats of matmuls by the size of their weights";
   let description = [{
-    Gives `linalg.matmul` and other contractions the attribute `mx.recipe`, which
-    `mx-quantize-matmuls` reads. The second operand is the weight: one with at
-    least `min-elements` elements is read from memory longer than it is
-    multiplied, and becomes MXFP4, half the bytes of MXFP8. Operations that have
-    the attribute keep it. One whose weight has a dynamic size gets `mxfp8-e4m3`,
-    with a remark.
+    Sets the attribute `mx.recipe`, read by `mx-quantize-matmuls`, on
+    `linalg.matmul` and other contractions. The second operand is the weight. A
+    weight of at least `min-elements` elements is bound by memory and becomes
+    MXFP4, half the bytes of MXFP8. Existing attributes are kept. A weight of
+    dynamic size becomes `mxfp8-e4m3`, with a remark.
   }];
   let options = [
     Option<"minElements", "min-elements", "int64_t", /*default=*/"1 << 20",

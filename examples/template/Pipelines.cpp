@@ -1,7 +1,7 @@
 //===- Pipelines.cpp - From linalg and TOSA to kernels --------------------===//
 //
-// Passes of mx are put between one's own as any other: the functions that
-// create them, and those that build its pipelines, are in its headers.
+// Passes and pipelines of mx are created by functions in its headers and mix
+// with passes of this compiler.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,8 +28,8 @@ struct MyOptions : public PassPipelineOptions<MyOptions> {
 
 } // namespace
 
-/// linalg, TOSA -> block-scaled matmuls on tensors, which mx-run and mx-compile
-/// take: those that are block-scaled already, and others with chosen formats.
+/// Converts linalg and TOSA to block-scaled matmuls on tensors, the input of
+/// mx-run and mx-compile. Other matmuls are quantized with chosen formats.
 static void buildQuantize(OpPassManager &pm, const MyOptions &options) {
   pm.addPass(mx::createMXImportScaled());
   pm.addNestedPass<func::FuncOp>(
@@ -39,7 +39,8 @@ static void buildQuantize(OpPassManager &pm, const MyOptions &options) {
   pm.addPass(mx::createMXFusePrologues());
 }
 
-/// The same, then kernels and the host code that launches them.
+/// Runs the quantization, then generates kernels and the host code that
+/// launches them.
 static void buildToNVVM(OpPassManager &pm, const MyOptions &options) {
   buildQuantize(pm, options);
   mx::MXToNVVMOptions kernels;

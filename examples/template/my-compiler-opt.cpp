@@ -13,8 +13,8 @@ int main(int argc, char **argv) {
   my::registerMyPasses();
   my::registerMyPipelines();
 
-  // Besides dialects these register interface models, which mx's lowerings look
-  // up in those of upstream: bufferization, tiling, inlining, conversions.
+  // These also register interface models that mx's lowerings need for upstream
+  // dialects: bufferization, tiling, inlining, conversions.
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);

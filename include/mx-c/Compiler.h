@@ -1,24 +1,23 @@
-/*===- mx-c/Compiler.h - The compiler as a library of C -------------------===*\
+/*===- mx-c/Compiler.h - C interface of the compiler ----------------------===*\
 |* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
 |*                                                                            *|
-|* Text in; IR, PTX and a manifest, or messages, out. Nothing of MLIR is      *|
-|* needed to use it: modules are handles, and pipelines, attributes and types *|
-|* are text. What it compiles runs with mx_program.h (mxProgramLoadParts).    *|
+|* Compiles text to IR, PTX and a manifest. Callers need nothing of MLIR:     *|
+|* modules are handles; pipelines, attributes and types are text.             *|
+|* mx_program.h runs the compiled program (mxProgramLoadParts).               *|
 |*                                                                            *|
-|* Functions return 0, or a status (docs/guide/Run.md) after they have given  *|
-|* messages to the context's callback; those that return a handle return null *|
-|* then. A null pointer where none is allowed is refused like any other wrong *|
-|* argument, and so is the handle of what was destroyed; the message goes to  *|
-|* stderr where no context is left to tell. To destroy null does nothing.     *|
-|* Strings are UTF-8; those without a length end in a zero. Calls with one    *|
-|* context, or with what was made in it, must not overlap; contexts are apart *|
-|* from each other.                                                           *|
+|* Functions return 0, or report to the context's callback and return a       *|
+|* status (docs/guide/Run.md); functions that return a handle return null     *|
+|* instead. Invalid arguments, such as null where it is not allowed or a      *|
+|* destroyed handle, are reported in the same way. Without a valid context    *|
+|* messages go to stderr. Destroying null does nothing. Strings are UTF-8,    *|
+|* zero-terminated unless a length is passed. Calls with one context, or with *|
+|* objects created in it, must not overlap; contexts are independent.         *|
 |*                                                                            *|
 |* Every struct begins with its size, which the caller sets:                  *|
 |*   mxcCompileOptions options = {.structSize = sizeof(options)};             *|
-|* A caller of an older header has a smaller struct; the library writes no    *|
-|* more than that, and takes zeros for what it lacks. A larger one, of a      *|
-|* newer header, is taken if what this library does not know is zero.         *|
+|* For callers with an older header, whose struct is smaller, missing fields  *|
+|* are zero, and the library writes no more than the struct. A larger struct  *|
+|* is accepted if all fields unknown to the library are zero.                 *|
 \*===----------------------------------------------------------------------===*/
 
 #ifndef MX_C_COMPILER_H
@@ -39,41 +38,42 @@ extern "C" {
 
 enum mxcStatus {
   MXC_OK = 0,
-  MXC_FAULT = 1,   /* ptxas refused the kernels, or a collective failed */
-  MXC_REFUSED = 2, /* text, options or programs that are not supported */
+  MXC_FAULT = 1,   /* ptxas rejected the kernels, or a collective failed */
+  MXC_REFUSED = 2, /* invalid or unsupported text, options or programs */
 };
 
 enum mxcSeverity { MXC_ERROR, MXC_WARNING, MXC_REMARK, MXC_NOTE };
 
-/* `text` begins with the place, "model.mlir:3:8: ", where there is one. It ends
- * with the call. */
+/* Receives a message. `text` starts with the location, "model.mlir:3:8: ", if
+ * there is one, and is valid during the call. */
 typedef void (*mxcMessageCallback)(int severity, const char *text, void *user);
-/* Gets a text, in one or more pieces. */
+/* Receives a text in one or more pieces. */
 typedef void (*mxcTextCallback)(const char *bytes, size_t count, void *user);
 
-/* Version and commit. */
+/* Returns the version and the commit. */
 MXC_API const char *mxcGetVersion(void);
-/* The version of this interface, and the SOVERSION of the library: within it
- * functions are only added and structs only grow at their end. */
+/* Version of this interface, and SOVERSION of the library. Within a version,
+ * functions are only added, and structs only grow at their end. */
 #define MXC_INTERFACE_VERSION 1
-/* That of the library. */
+/* Returns the interface version of the library. */
 MXC_API int mxcGetInterfaceVersion(void);
 
 /* --- Contexts ------------------------------------------------------------ */
 
-/* All dialects and passes of mx and MLIR. */
+/* Context with all dialects and passes of mx and MLIR. */
 typedef struct mxcContextImpl *mxcContext;
 
-/* Without a callback messages go to stderr. Null, after a message, where this
- * library and libMLIR do not agree about MLIR's types
+/* Without a callback, messages go to stderr. Returns null after a message if
+ * this library and libMLIR use different MLIR types
  * (docs/guide/Embedding.md). */
 MXC_API mxcContext mxcContextCreate(mxcMessageCallback callback, void *user);
-/* What was made in it may be destroyed later; its messages go to stderr then.
- */
+/* Objects created in the context may be destroyed later; their messages then
+ * go to stderr. */
 MXC_API void mxcContextDestroy(mxcContext context);
 
-/* Parses an attribute or a type of any dialect, as `#mx.scale_layout<linear>`,
- * verifies it and gives the text that MLIR would print for it. */
+/* Parses and verifies an attribute or type of any dialect, for example
+ * `#mx.scale_layout<linear>`, and passes the text that MLIR prints for it to
+ * `callback`. */
 MXC_API int mxcParseAttribute(mxcContext context, const char *text,
                               mxcTextCallback callback, void *user);
 MXC_API int mxcParseType(mxcContext context, const char *text,
@@ -83,19 +83,19 @@ MXC_API int mxcParseType(mxcContext context, const char *text,
 
 typedef struct mxcModuleImpl *mxcModule;
 
-/* MLIR as text or bytecode, verified. `name` stands in messages, for the file;
- * null for "text". */
+/* Parses and verifies MLIR text or bytecode. `name` is the file name in
+ * messages; null means "text". */
 MXC_API mxcModule mxcModuleParse(mxcContext context, const char *text,
                                  size_t bytes, const char *name);
 MXC_API mxcModule mxcModuleClone(mxcModule module);
 MXC_API void mxcModuleDestroy(mxcModule module);
 
-/* Runs passes, as mx-opt --pass-pipeline: "builtin.module(canonicalize,
- * mx-to-nvvm{chip=sm_100a})". After a failure the module is whatever the pass
- * that failed has left; it may only be printed and destroyed. */
+/* Runs passes like mx-opt --pass-pipeline: "builtin.module(canonicalize,
+ * mx-to-nvvm{chip=sm_100a})". After a failure, the module may only be printed
+ * and destroyed. */
 MXC_API int mxcModuleRunPasses(mxcModule module, const char *pipeline);
-/* Gives `callback` the name of each function that is compiled where none is
- * named: one call, one name. */
+/* Calls `callback` once for each function that is compiled by default, with its
+ * name. */
 MXC_API int mxcModuleListEntries(mxcModule module, mxcTextCallback callback,
                                  void *user);
 MXC_API int mxcModulePrint(mxcModule module, mxcTextCallback callback,
@@ -109,29 +109,29 @@ MXC_API int mxcModuleWriteBytecode(mxcModule module, mxcTextCallback callback,
 typedef struct mxcCompileOptions {
   size_t structSize;          /* sizeof(mxcCompileOptions) */
   const char *chip;           /* default: sm_100a */
-  const char *const *entries; /* functions to compile; default: public ones */
+  const char *const *entries; /* functions to compile; default: all public */
   size_t entryCount;
-  const char *ptxas;  /* the assembler, or "none"; default: one that is found */
-  const char *prefix; /* of names in the C header; default: program */
-  int32_t noFusion;   /* 1: operations stay apart */
-  /* How many schedules of each matmul are timed first, on the GPU that is the
-   * runtime's device in use (docs/guide/Tuning.md); 0: none. */
+  const char *ptxas;  /* path or "none"; default: search for ptxas */
+  const char *prefix; /* of names in the C header; default: "program" */
+  int32_t noFusion;   /* 1: do not fuse operations */
+  /* Number of schedules of each matmul to time before compiling, on the GPU in
+   * use by the runtime (docs/guide/Tuning.md); 0: none. */
   int64_t tune;
-  /* Rows at which matmuls are timed whose rows no type knows; default: one
-   * size of each range that has a schedule. */
+  /* Rows to time for matmuls with a dynamic number of rows; default: one size
+   * for each range with a schedule. */
   const int64_t *tuneRows;
   size_t tuneRowCount;
-  /* The table of measured schedules, which come before the model's, and the GPU
-   * whose entries are taken. With `tune` it is written, and is the user's own
-   * by default. */
+  /* Table of measured schedules, which take precedence over the model, and the
+   * GPU whose entries apply. With `tune` the table is updated; its default is
+   * the user's table. */
   const char *tuned;
   const char *tunedGpu;
 } mxcCompileOptions;
 
-/* What mx-compile writes to a directory, in memory. */
+/* Output of mx-compile, in memory. */
 typedef struct mxcCompiledImpl *mxcCompiled;
 
-/* Compiles functions on tensors. The module stays as it is. `options` may be
+/* Compiles functions on tensors. Does not change the module. `options` may be
  * null. */
 MXC_API int mxcCompile(mxcCompiled *compiled, mxcModule module,
                        const mxcCompileOptions *options);
@@ -139,39 +139,38 @@ MXC_API void mxcCompiledDestroy(mxcCompiled compiled);
 
 enum mxcPart { MXC_MANIFEST, MXC_PTX, MXC_CUBIN, MXC_HEADER, MXC_CONSTANTS };
 
-/* A part: it lives as long as `compiled`, and a zero that is not counted
- * follows it. A program without kernels has no PTX, many have no constants, and
- * there is no cubin without an assembler: then the result is null, and `bytes`
- * 0. `bytes` may be null. */
+/* Returns a part, which lives as long as `compiled`, followed by a zero that
+ * `bytes` does not count. Returns null and sets `bytes` to 0 for PTX of a
+ * program without kernels, a cubin without an assembler, and missing constants.
+ * `bytes` may be null. */
 MXC_API const char *mxcCompiledGet(mxcCompiled compiled, int part,
                                    size_t *bytes);
-/* The directory that mx-launch and mxProgramLoad read. */
+/* Writes the directory that mx-launch and mxProgramLoad read. */
 MXC_API int mxcCompiledWrite(mxcCompiled compiled, const char *directory);
 
 /* --- Running on the host -------------------------------------------------- */
 
-/* A function, compiled to code of this process: the reference path, which
- * mx-run --device=cpu takes. It needs neither a device nor the runtime. */
+/* Function compiled to host code: the reference path, as in
+ * mx-run --device=cpu. Needs neither a device nor the runtime. */
 typedef struct mxcHostProgramImpl *mxcHostProgram;
 
-/* Compiles the function `entry`. The module stays as it is. Memrefs that the
- * function is given are results too, after its own: a call never changes its
- * arguments. */
+/* Compiles the function `entry`. Does not change the module. Memref arguments
+ * are appended to the results, because a call never changes its arguments. */
 MXC_API int mxcHostProgramCreate(mxcHostProgram *program, mxcModule module,
                                  const char *entry);
 MXC_API void mxcHostProgramDestroy(mxcHostProgram program);
 
-/* What an argument or a result is, as mxValueInfo of mx_program.h. The pointers
- * live as long as the program. */
+/* Description of an argument or result, as mxValueInfo of mx_program.h.
+ * Pointers live as long as the program. */
 typedef struct mxcHostValueInfo {
   size_t structSize; /* sizeof(mxcHostValueInfo) */
   const char *name;
-  const char *type;     /* in MLIR: "tensor<?x64xbf16>" */
-  const char *dtype;    /* NumPy's: "f4"; numbers that it lacks as bits, "u2" */
+  const char *type;     /* MLIR type: "tensor<?x64xbf16>" */
+  const char *dtype;    /* NumPy: "f4"; other formats as bits, "u2" */
   int32_t itemBytes;    /* of that dtype */
   int32_t isNumber;     /* rather than an array */
   int32_t rank;         /* of an array of that dtype */
-  const int64_t *shape; /* -1 where the call decides */
+  const int64_t *shape; /* -1 for any extent */
 } mxcHostValueInfo;
 MXC_API int32_t mxcHostProgramArgumentCount(mxcHostProgram program);
 MXC_API int32_t mxcHostProgramResultCount(mxcHostProgram program);
@@ -180,56 +179,56 @@ MXC_API int mxcHostProgramGetArgument(mxcHostProgram program, int32_t index,
 MXC_API int mxcHostProgramGetResult(mxcHostProgram program, int32_t index,
                                     mxcHostValueInfo *info);
 
-/* A dense row-major array at any address, or a number; all those of a call have
- * the same size. */
+/* Dense row-major array with any alignment, or a number. All structs of a call
+ * must have the same structSize. */
 typedef struct mxcHostArray {
   size_t structSize; /* sizeof(mxcHostArray) */
   const void *data;
-  const int64_t *shape; /* as many extents as the rank; of a number not read */
+  const int64_t *shape; /* `rank` extents; ignored for numbers */
 } mxcHostArray;
-/* Calls the function. Shapes are checked before, by what its operations ask
- * for, and data where they are used: indices, say, and sizes. Results are the
- * program's, and live until its next call. After a failure there are none. */
+/* Calls the function. Checks shapes against its operations before the call, and
+ * data such as indices and sizes at their uses. The program owns the results,
+ * which live until its next call. A failed call has no results. */
 MXC_API int mxcHostProgramCall(mxcHostProgram program,
                                const mxcHostArray *arguments,
                                int32_t argumentCount, mxcHostArray *results,
                                int32_t resultCount);
 
-/* A group of ranks that the module of a program has, in the order of the text:
- * its ranks, and how many tokens each has at most. */
+/* Rank group of the module, in the order of the text: number of ranks, and
+ * maximum number of tokens per rank. */
 typedef struct mxcHostGroupInfo {
   size_t structSize; /* sizeof(mxcHostGroupInfo) */
-  const char *name;  /* it lives as long as the program */
+  const char *name;  /* lives as long as the program */
   int64_t size, tokens;
 } mxcHostGroupInfo;
 MXC_API int32_t mxcHostProgramGroupCount(mxcHostProgram program);
 MXC_API int mxcHostProgramGetGroup(mxcHostProgram program, int32_t index,
                                    mxcHostGroupInfo *info);
 
-/* What moves bytes between the ranks of a program, each of which calls a
- * program of its own. `group` is the number of the group, and `bytes` those of
- * the segment of one rank. The last two return null, or what is wrong, which
- * ends the call: a text that lives until the next call of the same function. */
+/* Collectives of a program with several ranks; each rank calls its own program.
+ * `group` is the index of the rank group, and `bytes` the size of one rank's
+ * segment. allGather and allToAll return null, or a message that ends the call
+ * and must live until the next call of the same function. */
 typedef struct mxcHostCollectives {
   size_t structSize; /* sizeof(mxcHostCollectives) */
   int64_t (*getRank)(int64_t group, void *user);
-  /* Segment r of `window` becomes what rank r has there. */
+  /* Replaces segment r of `window` by that of rank r. */
   const char *(*allGather)(int64_t group, void *window, int64_t bytes,
                            void *user);
-  /* Segment r of `to` becomes what rank r has for this one in `from`. */
+  /* Copies this rank's segment of rank r's `from` to segment r of `to`. */
   const char *(*allToAll)(int64_t group, const void *from, void *to,
                           int64_t bytes, void *user);
   void *user;
 } mxcHostCollectives;
-/* For later calls of a program that has groups of several ranks: without it
- * they are refused. The struct is copied. */
+/* Sets the collectives of later calls; required for rank groups of several
+ * ranks. Copies the struct. */
 MXC_API int mxcHostProgramSetCollectives(mxcHostProgram program,
                                          const mxcHostCollectives *collectives);
 
 #ifdef __cplusplus
 }
 
-/* A struct of the interface with its size, and zeros otherwise. */
+/* Returns a zeroed struct of the interface with its structSize. */
 template <typename T>
 T mxcSized() {
   T result = T();

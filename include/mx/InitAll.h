@@ -1,9 +1,5 @@
-//===- InitAll.h - Register what mx adds to MLIR ----------------*- C++ -*-===//
+//===- InitAll.h - Registration of dialects and passes ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
-//
-// One call for a tool or plugin that wants everything of ours.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_INITALL_H
@@ -18,12 +14,11 @@ namespace mx {
 /// Adds the mx dialects and their external interface models to `registry`.
 void registerAllDialects(mlir::DialectRegistry &registry);
 
-/// Makes registerAllDialects call `registerDialects` first: tools of mx then
-/// know dialects that are linked with them.
+/// Makes registerAllDialects call `registerDialects` first, so that mx tools
+/// support linked-in dialects.
 using RegisterDialects = void (*)(mlir::DialectRegistry &registry);
 void addDialects(RegisterDialects registerDialects);
 
-/// Registers the mx passes and pipelines.
 void registerAllPasses();
 
 } // namespace mx

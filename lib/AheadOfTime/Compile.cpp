@@ -1,10 +1,8 @@
-//===- Compile.cpp - Compile a module to what programs run ----------------===//
+//===- Compile.cpp - Ahead-of-time compilation of modules -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Everything is made in memory and then written, the manifest last, so that a
-// directory with a manifest is whole.
-//
+// All parts are built in memory and then written. The manifest is last, so a
+// directory with a manifest is complete.
 //===----------------------------------------------------------------------===//
 
 #include "mx/AheadOfTime/Compile.h"
@@ -29,7 +27,8 @@ using namespace mx;
 
 namespace {
 
-/// Tells an error that has a message: others have been told.
+/// Reports an error unless its message is empty, because such errors were
+/// reported before.
 int report(llvm::Error error) {
   ExitStatus status = getExitStatus(error);
   if (std::string text = llvm::toString(std::move(error)); !text.empty())
@@ -41,8 +40,7 @@ constexpr const char *kManifest = "manifest.json";
 
 } // namespace
 
-// The parser does not keep names in the IR, so the text is parsed again for
-// what editors are told.
+// The IR does not store names, so parse the text again with editor information.
 void mx::nameArguments(ModuleOp module, llvm::SourceMgr &sources) {
   const llvm::MemoryBuffer *buffer =
       sources.getMemoryBuffer(sources.getMainFileID());
@@ -74,7 +72,7 @@ void mx::nameArguments(ModuleOp module, llvm::SourceMgr &sources) {
   });
 }
 
-/// Measures what the options ask for, and has them name the table.
+/// Measures schedules if requested and stores the table in the options.
 static llvm::Error tune(ModuleOp module, CompileModuleOptions &options) {
   if (!options.tune.count)
     return llvm::Error::success();
@@ -108,7 +106,7 @@ llvm::Error mx::writeCompiledModule(StringRef directory,
     return makeError(directory + ": cannot create: " + error.message());
   if (!llvm::sys::fs::is_directory(directory))
     return makeError(directory + ": cannot create: it is a file");
-  // Of an earlier run: a manifest must not name files of two runs.
+  // Remove files of an earlier run: a manifest must not mix two runs.
   for (const char *name :
        {kManifest, kManifestCubin, kManifestPtx, kManifestData}) {
     llvm::SmallString<128> path(directory);
@@ -140,12 +138,12 @@ int mx::compileToDirectory(const CompileToDirectoryOptions &options) {
   OwningOpRef<ModuleOp> module = std::move(*parsed);
   if (!module)
     return kExitBadInput;
-  // Asked for here already, where the file has a name.
+  // Select entries here, so that messages contain the file name.
   if (auto entries = selectEntries(*module, options.entries); !entries)
     return report(makeError(options.inputFile + ": " +
                             llvm::toString(entries.takeError())));
   nameArguments(*module, session.sources);
-  // A tool prints what the runtime says itself.
+  // Tools print errors of the runtime themselves.
   if (options.tune.count)
     mxSetErrorPolicy(MX_ERRORS_RETURN);
   StringRef stem = llvm::sys::path::stem(options.inputFile);

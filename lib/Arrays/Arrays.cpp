@@ -1,9 +1,7 @@
-//===- Arrays.cpp - How values of a function appear as arrays -------------===//
+//===- Arrays.cpp - Array forms of MLIR types -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// The table of dtypes and the arithmetic of physical shapes.
-//
+// Table of dtypes, and physical shapes.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Arrays/Arrays.h"
@@ -20,7 +18,7 @@ using namespace mx;
 
 namespace {
 
-/// A message with the exit status that goes with it.
+/// Message with an exit status.
 class StatusError : public llvm::ErrorInfo<StatusError, llvm::StringError> {
 public:
   static char ID;
@@ -66,7 +64,7 @@ std::string ArrayType::str() const {
   return text + dtype;
 }
 
-/// The dtype of one element; empty where there is none.
+/// Returns the dtype of an element, or an empty string.
 static std::string getDtype(Type type) {
   if (type.isIndex())
     return "i8";
@@ -86,8 +84,8 @@ static std::string getDtype(Type type) {
     return "f8";
   if (type.isBF16())
     return "u2";
-  // Formats of eight bits and fewer: one code per byte, or packed (fp4). Those
-  // of other dialects may have more.
+  // Formats of at most eight bits: a code per byte, or packed (fp4). Formats of
+  // other dialects may be wider.
   auto format = dyn_cast<FloatType>(type);
   if (format && format.getWidth() <= 8)
     return "u1";
@@ -103,7 +101,7 @@ llvm::Expected<ArrayType> mx::getArrayType(Type type) {
     llvm::raw_string_ostream(text) << type;
     return text;
   };
-  // A memref is what a tensor becomes.
+  // Tensors are lowered to memrefs.
   auto memref = dyn_cast<MemRefType>(type);
   bool isArray =
       memref && memref.getLayout().isIdentity() && !memref.getMemorySpace();

@@ -1,10 +1,6 @@
 //===- BlockFormat.cpp - Block-scaled formats -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-//
-// See the header.
-//
-//===----------------------------------------------------------------------===//
 
 #include "mx/BlockFormats/BlockFormat.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -55,7 +51,7 @@ ArrayRef<BlockFormat> mx::getBlockFormats() {
   return kFormats;
 }
 
-/// "a, b or c".
+/// Formats a list as "a, b or c".
 static std::string join(ArrayRef<StringRef> names) {
   return names.size() == 1
              ? names[0].str()
@@ -188,7 +184,7 @@ static Type getType(MLIRContext *context) {
   return T::get(context);
 }
 
-/// UE4M3 comes after E4M3, which its type stands for elsewhere.
+/// UE4M3 follows E4M3, to which its type maps.
 static constexpr FormatType kTypes[] = {
     {FloatFormat::E4M3, getType<Float8E4M3FNType>},
     {FloatFormat::E5M2, getType<Float8E5M2Type>},

@@ -1,4 +1,4 @@
-//===- Compile.cpp - Compiling through the C interface --------------------===//
+//===- Compile.cpp - Compilation in the C interface -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -8,7 +8,7 @@
 using namespace mlir;
 using namespace mx::capi;
 
-/// Refuses what cannot be measured; false if there is no such thing.
+/// Rejects invalid tuning options; returns true after a message.
 static bool refuseTuning(const std::shared_ptr<Context> &context,
                          const mxcCompileOptions &options) {
   if (refuse(context,

@@ -24,7 +24,8 @@ static int getSeverity(DiagnosticSeverity severity) {
 static std::string describe(Diagnostic &diagnostic) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  // As compilers write places: FILE:LINE:COLUMN, and of a whole file FILE.
+  // Prints locations as compilers do: FILE:LINE:COLUMN, or FILE for a whole
+  // file.
   if (auto place = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>()) {
     stream << place.getFilename().getValue() << ':';
     if (place.getLine())
@@ -39,7 +40,7 @@ Context::Context(const DialectRegistry &registry, mxcMessageCallback callback,
                  void *user)
     : context(registry, MLIRContext::Threading::DISABLED), callback(callback),
       user(user) {
-  // Messages are for whoever wrote the file: the place says enough.
+  // The location suffices for the author of the file.
   context.printOpOnDiagnostic(false);
   context.getDiagEngine().registerHandler([this](Diagnostic &diagnostic) {
     tell(getSeverity(diagnostic.getSeverity()), describe(diagnostic));
@@ -112,13 +113,13 @@ mxcContext mxcContextCreate(mxcMessageCallback callback, void *user) {
   return nullptr;
 }
 
-// What was made in it keeps it; the caller's callback may be gone.
+// Objects keep the context alive, but the caller's callback may be gone.
 void mxcContextDestroy(mxcContext handle) {
   if (auto context = remove(contexts(), handle, "a context"))
     context->callback = nullptr;
 }
 
-/// Prints what `parse` makes of a text.
+/// Parses a text with `parse` and prints the result.
 template <typename Parse>
 static int printParsed(mxcContext handle, const char *text,
                        mxcTextCallback callback, void *user, Parse parse,

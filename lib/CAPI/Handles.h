@@ -1,4 +1,4 @@
-//===- Handles.h - What the handles of the C interface hold -----*- C++ -*-===//
+//===- Handles.h - Objects of the C interface -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -21,24 +21,24 @@ struct Context {
   Context(const mlir::DialectRegistry &registry, mxcMessageCallback callback,
           void *user);
 
-  /// Gives a message to the callback.
+  /// Passes a message to the callback.
   void tell(int severity, const std::string &text);
-  /// The same of an error, unless diagnostics have told it. Returns a status.
+  /// Reports an error unless diagnostics did, and returns a status.
   int tell(llvm::Error error);
 
   mlir::MLIRContext context;
-  /// Null once the handle is destroyed: then messages go to stderr.
+  /// Null after the handle was destroyed; messages then go to stderr.
   mxcMessageCallback callback;
   void *user;
 };
 
 struct Module {
-  /// A copy whose functions say how the text calls their arguments.
+  /// Returns a clone with the argument names of the text.
   mlir::OwningOpRef<mlir::ModuleOp> cloneWithNames();
 
   std::shared_ptr<Context> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  /// What it was parsed from, which names arguments.
+  /// Source text, which contains the argument names.
   std::shared_ptr<llvm::MemoryBuffer> source;
 };
 
@@ -50,8 +50,8 @@ struct Compiled {
 
 struct HostProgram;
 
-/// What the handles of callers stand for. Never destroyed: a host may destroy
-/// its handles when it ends.
+/// Table of objects. Never destroyed, because hosts may destroy handles at
+/// exit.
 template <class Handle, class Object, HandleKind kind>
 HandleTable<Handle, Object> &getTable() {
   static auto *table = new HandleTable<Handle, Object>(kind);
@@ -66,11 +66,11 @@ constexpr auto compiledPrograms =
 constexpr auto hostPrograms =
     getTable<mxcHostProgram, HostProgram, HandleKind::HostProgram>;
 
-/// A pointer or a handle that a function of the interface was given.
+/// Pointer or handle passed to a function of the interface.
 struct Given {
-  /// What is wrong: "a null pointer", or null if nothing is.
+  /// Fault: "a null pointer", or null if valid.
   const char *wrong;
-  /// With its article: "a module".
+  /// Noun with article: "a module".
   const char *what;
 
   Given(const void *pointer, const char *what, bool mayBeNull = false)
@@ -87,22 +87,21 @@ struct Given {
         what(what) {}
 };
 
-/// Whether something is wrong with what was given, after a message: to the
-/// context, or to stderr where there is none.
+/// Returns true if an argument is invalid, after a message to the context, or
+/// to stderr if null.
 bool refuse(const std::shared_ptr<Context> &context,
             std::initializer_list<Given> given,
             const char *function = __builtin_FUNCTION());
-/// The same of the fault that a struct of the caller has; "" is none.
+/// Reports the fault of a caller's struct; returns false if it is "".
 bool refuseStruct(const std::shared_ptr<Context> &context,
                   const std::string &fault,
                   const char *function = __builtin_FUNCTION());
-/// The context of an object that may be none.
 template <class Object>
 std::shared_ptr<Context> contextOf(const std::shared_ptr<Object> &object) {
   return object ? object->context : nullptr;
 }
 
-/// Destroys what a handle stands for; null is nothing, the dead are told.
+/// Destroys the object of a handle. Ignores null and reports stale handles.
 template <class Handle, class Object>
 std::shared_ptr<Object> remove(HandleTable<Handle, Object> &table,
                                Handle handle, const char *what,
@@ -113,14 +112,13 @@ std::shared_ptr<Object> remove(HandleTable<Handle, Object> &table,
   return object;
 }
 
-/// Everything that mx-opt knows.
+/// Registers all dialects and extensions of mx-opt.
 void registerEverything(mlir::DialectRegistry &registry);
-/// The passes of mx and MLIR, once.
 void registerPassesOnce();
-/// Whether the traits of operations are the same here as in libMLIR.
+/// Returns true if this library and libMLIR share type ids of traits.
 bool sharesTypesWithMLIR(mlir::MLIRContext &context);
 
-/// A stream that gives its text to a callback.
+/// Stream that writes to a callback.
 class CallbackStream : public llvm::raw_ostream {
 public:
   CallbackStream(mxcTextCallback callback, void *user)

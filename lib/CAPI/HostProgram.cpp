@@ -1,10 +1,8 @@
-//===- HostProgram.cpp - Running on the host through the C interface ------===//
+//===- HostProgram.cpp - Host programs of the C interface -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// What mx-run --device=cpu does, in the process of a caller: nothing that is
-// wrong with arguments or their data may end it.
-//
+// Equivalent of mx-run --device=cpu in a caller's process, which invalid
+// arguments or data must not terminate.
 //===----------------------------------------------------------------------===//
 
 #include "Handles.h"
@@ -21,11 +19,11 @@ using namespace mx::capi;
 
 namespace {
 
-/// An argument or a result, as callers see it.
+/// Argument or result, for callers.
 struct HostValue {
   std::string name, type;
   mx::ArrayType array;
-  /// With -1 for extents that the call decides.
+  /// -1 for extents that a call determines.
   SmallVector<int64_t> shape;
 
   mxcHostValueInfo describe() const {
@@ -40,7 +38,7 @@ struct HostValue {
   }
 };
 
-/// A group of the module.
+/// Rank group of the module.
 struct HostGroup {
   std::string name;
   int64_t size, tokens;
@@ -50,7 +48,6 @@ struct HostGroup {
   }
 };
 
-/// The functions of a caller.
 class CallerCollectives final : public mx::HostCollectives {
 public:
   explicit CallerCollectives(const mxcHostCollectives &given) : given(given) {}
@@ -72,7 +69,7 @@ private:
   mxcHostCollectives given;
 };
 
-/// Shapes of calls that were found right; then they are forgotten.
+/// Size of the cache of verified shapes, which is cleared when full.
 constexpr size_t kMostShapes = 256;
 
 } // namespace
@@ -85,7 +82,7 @@ struct mx::capi::HostProgram {
   bool verifyShapes(ArrayRef<mx::NpyArray> arrays);
 
   std::shared_ptr<Context> context;
-  /// The function as it was, which shapes are compared with.
+  /// The original function, for verification of shapes.
   OwningOpRef<ModuleOp> module;
   func::FuncOp entry;
   std::vector<HostValue> arguments, results;
@@ -107,8 +104,8 @@ static HostValue describe(Type type, std::string name) {
   return value;
 }
 
-/// Describes arguments or results by the names of launch plans: those of the
-/// text, and numbers where it has none.
+/// Describes arguments or results by their names in launch plans: from the
+/// text, or numbered.
 static std::vector<HostValue>
 describeAll(TypeRange types, StringRef prefix,
             llvm::function_ref<StringAttr(unsigned)> getName) {
@@ -135,7 +132,7 @@ static llvm::Error create(HostProgram &program, Module &module,
       describeAll(entry->getArgumentTypes(), "arg", [&](unsigned index) {
         return same.getArgAttrOfType<StringAttr>(index, mx::kEntryNameAttr);
       });
-  // What the entry does not call need not compile.
+  // Functions that the entry does not call need not compile.
   mx::eraseUnreachable(*program.module, *entry);
   if (llvm::Error error = mx::returnMemRefArguments(*entry))
     return error;
@@ -152,7 +149,7 @@ static llvm::Error create(HostProgram &program, Module &module,
   mx::CompileOptions options;
   options.endProcess = false;
   OwningOpRef<ModuleOp> lowered = program.module->clone();
-  // What diagnostics have told needs no words of ours.
+  // Diagnostics already report the error.
   bool isTold = false;
   ScopedDiagnosticHandler observer(
       &module.context->context, [&](Diagnostic &diagnostic) {
@@ -168,7 +165,7 @@ static llvm::Error create(HostProgram &program, Module &module,
   return llvm::Error::success();
 }
 
-/// Copies an array, whose extents are those of `type`.
+/// Copies an array and checks its extents against `type`.
 static llvm::Error readArray(const mx::ArrayType &type,
                              const mxcHostArray &given, mx::NpyArray &array) {
   array.dtype = type.dtype;
@@ -218,7 +215,7 @@ HostProgram::readArguments(const HostArrays &given, int32_t count,
   return llvm::Error::success();
 }
 
-/// Whether the operations take such shapes; diagnostics tell.
+/// Verifies shapes; errors are reported as diagnostics.
 bool HostProgram::verifyShapes(ArrayRef<mx::NpyArray> arrays) {
   std::vector<int64_t> shapes;
   for (const mx::NpyArray &array : arrays)
@@ -253,7 +250,7 @@ void mxcHostProgramDestroy(mxcHostProgram program) {
   remove(hostPrograms(), program, "a program");
 }
 
-/// The length of a list of a program; 0 after a message.
+/// Returns the length of a program's list, or 0 after a message.
 template <typename Element>
 static int32_t count(mxcHostProgram handle,
                      std::vector<Element> HostProgram::*list,
@@ -264,7 +261,6 @@ static int32_t count(mxcHostProgram handle,
   return int32_t(((*program).*list).size());
 }
 
-/// Describes an element of a list of a program.
 template <typename Element, typename Info>
 static int get(mxcHostProgram handle, int32_t index, Info *info,
                const char *name, std::vector<Element> HostProgram::*list,
@@ -311,7 +307,7 @@ int mxcHostProgramGetGroup(mxcHostProgram program, int32_t index,
   return get(program, index, info, "mxcHostGroupInfo", &HostProgram::groups);
 }
 
-/// Gives the address and the shape of an array to a caller's struct.
+/// Stores the address and shape of an array in a caller's struct.
 static void give(mxcHostArray *result, const mx::NpyArray &array) {
   (void)mx::writeStruct(
       result, "mxcHostArray",

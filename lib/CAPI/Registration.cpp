@@ -1,11 +1,8 @@
-//===- Registration.cpp - Dialects and passes for users in C --------------===//
+//===- Registration.cpp - Registration for users of MLIR's C API ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Only headers of MLIR's C API are used: its archives are compiled so that what
-// they share with libMLIR stays hidden, and linked beside our code they would
-// hide it here too.
-//
+// Only uses headers of MLIR's C API. The archives hide symbols shared with
+// libMLIR, and linking them here would hide these symbols for mx, too.
 //===----------------------------------------------------------------------===//
 
 #include "mx-c/Registration.h"
@@ -48,11 +45,10 @@ void mx::capi::registerPassesOnce() {
 
 bool mx::capi::sharesTypesWithMLIR(MLIRContext &context) {
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
-  // First by libMLIR's code: who asks first names a trait, g++ and clang name
-  // it differently, and MLIR's C API, where a program has it, knows libMLIR's
-  // name.
+  // First through libMLIR: the first use names a trait, g++ and clang use
+  // different names, and MLIR's C API uses libMLIR's.
   (void)SymbolTable::getNearestSymbolTable(*module);
-  // Then by the copy that our code uses.
+  // Then through the copy in this library.
   return (*module)->hasTrait<OpTrait::SymbolTable>();
 }
 

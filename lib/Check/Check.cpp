@@ -1,10 +1,8 @@
-//===- Check.cpp - Compare a run with the reference path ------------------===//
+//===- Check.cpp - Comparison of a run with the reference path ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Runs the function as it is fused, with its stages exposed, compares them one
-// by one, then what is computed beside them, and reports.
-//
+// Runs the fused function with exposed stages, compares each stage and the
+// values between stages, and reports.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Check/Check.h"
@@ -21,7 +19,7 @@
 using namespace mlir;
 using namespace mx;
 
-/// Unequal bytes among the defined items of each array.
+/// Counts unequal bytes among the defined items of each array.
 static int64_t countUnequal(ArrayRef<NpyArray> a, ArrayRef<NpyArray> b,
                             ArrayRef<ElementRanges> defined) {
   int64_t unequal = 0;
@@ -43,18 +41,19 @@ static int64_t countUnequal(ArrayRef<NpyArray> a, ArrayRef<NpyArray> b,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A program with exposed stages. The module stays: its operations name them.
+/// Program with exposed stages. Keeps the module, because stages refer to its
+/// operations.
 struct Exposed {
   OwningOpRef<ModuleOp> module;
   IntermediateList list;
-  /// Null if the function itself returns all values of its stages: the results
-  /// of the plain run are compared.
+  /// Null if the function already returns all values of its stages. Then the
+  /// results of the plain run are compared.
   std::unique_ptr<Program> program;
 };
 } // namespace
 
-/// The module as it runs: operations are fused before another use of their
-/// results, by the stages, could keep them apart.
+/// Fuses the module before stages are exposed, because additional uses of
+/// results would prevent fusion.
 static llvm::Expected<OwningOpRef<ModuleOp>>
 fuse(ModuleOp module, StringRef entry, const CompileOptions &options) {
   OwningOpRef<ModuleOp> fused = module.clone();
@@ -63,15 +62,15 @@ fuse(ModuleOp module, StringRef entry, const CompileOptions &options) {
     return function.takeError();
   if (options.device == DeviceKind::CPU)
     return fused;
-  // The inliner must not take the entry for a dead function.
+  // The inliner must not erase the entry as dead.
   function->setPublic();
   MXToNVVMOptions pipeline;
   pipeline.chip = options.chip;
   pipeline.fuse = options.fuse;
   PassManager pm(module.getContext());
   buildMXFusionPipeline(pm, pipeline);
-  // Before stages are exposed: who else reads what an operation gives may
-  // change its schedule, and with it the order of sums.
+  // Select schedules before stages are exposed: additional users may change the
+  // schedule, and with it the order of additions.
   pm.addPass(mxgpu::createMXSelectSchedule({options.chip, /*explain=*/false,
                                             options.maxSchedules, options.tuned,
                                             options.tunedGpu}));
@@ -109,8 +108,8 @@ expose(ModuleOp fused, StringRef entry, const CompileOptions &options,
   return exposed;
 }
 
-/// Exposes as many stages as the device compiles: to return what an operation
-/// works on may be more than it takes.
+/// Exposes as many stages as the device compiles. Returning an operand may need
+/// more resources than using it.
 static llvm::Expected<Exposed> exposeMost(ModuleOp fused, StringRef entry,
                                           const CompileOptions &options) {
   std::map<unsigned, std::string> without;
@@ -126,8 +125,8 @@ static llvm::Expected<Exposed> exposeMost(ModuleOp fused, StringRef entry,
   if (failed(list))
     return makeError("cannot expose the stages of '" + entry + "'");
   for (unsigned number : list->numbers)
-    without[number] = "what it works on cannot be returned";
-  // One more at a time.
+    without[number] = "its operands cannot be returned";
+  // Add the other stages individually.
   for (unsigned number : list->numbers) {
     std::map<unsigned, std::string> fewer = without;
     fewer.erase(number);
@@ -140,17 +139,17 @@ static llvm::Expected<Exposed> exposeMost(ModuleOp fused, StringRef entry,
   return expose(fused, entry, options, without);
 }
 
-/// Whether rows are added in an order that a device chooses.
+/// Returns true if the device chooses the order in which rows are added.
 static bool isInAnyOrder(Operation *op) {
   auto combine = dyn_cast<CombineOp>(op);
   return combine && combine.getOrder() == AdditionOrder::Any;
 }
 
-/// Why the results of a stage have no bound; empty if they have one.
+/// Returns the reason why the results of a stage have no bound, or "".
 static std::string whyUnbounded(Operation *op) {
   auto matmul = dyn_cast<MatmulOpInterface>(op);
-  // Sums of rows are added in any order, and a small error of a sum may change
-  // its scale.
+  // Rows are added in any order, and a small error of a sum may change its
+  // scale.
   if (isInAnyOrder(op) || (matmul && matmul.getScatterRows()))
     return "the order of its additions is not specified";
   if (!matmul)
@@ -166,8 +165,8 @@ static std::string whyUnbounded(Operation *op) {
 // The check
 //===----------------------------------------------------------------------===//
 
-/// Why the reference path may give `op` other elements than a device, from the
-/// same operands; null if it gives the same.
+/// Returns the reason why the reference path and a device may compute different
+/// elements from the same operands, or null.
 static const char *whyInexact(Operation *op) {
   if (isa<MatmulOpInterface>(op) || isInAnyOrder(op))
     return "it depends on a matmul that was not compared";
@@ -175,7 +174,7 @@ static const char *whyInexact(Operation *op) {
     return "it depends on rows of no expert group";
   if (isa<CallOpInterface>(op))
     return "it depends on a function of its own";
-  // A sum of rows has a kernel with an order of its own
+  // Sums of rows use a kernel with a different order
   // (docs/reference/Fusion.md).
   if (isa<linalg::SoftmaxOp>(op))
     return "it depends on a sum of rows, whose order a device chooses";
@@ -185,8 +184,8 @@ static const char *whyInexact(Operation *op) {
   return nullptr;
 }
 
-/// The first reason for which a value of the entry may differ, for each value
-/// that may: its operation's, one inside of that, or that of an operand.
+/// Maps each value of the entry that may differ to the first reason, from its
+/// operation, a nested operation, or an operand.
 static DenseMap<Value, const char *> findInexact(Block &block) {
   DenseMap<Value, const char *> inexact;
   for (Operation &op : block) {
@@ -205,8 +204,8 @@ static DenseMap<Value, const char *> findInexact(Block &block) {
   return inexact;
 }
 
-/// What the function computes beside its stages, on the reference path from
-/// what these gave on the device.
+/// Compares values between stages: computes them on the reference path from the
+/// results of the stages on the device.
 static llvm::Error compareRest(CheckReport &report, ReferencePrograms &programs,
                                Exposed &exposed, StringRef entry,
                                ArrayRef<const NpyArray *> inputs,
@@ -224,7 +223,7 @@ static llvm::Error compareRest(CheckReport &report, ReferencePrograms &programs,
   }
   Block &body = function->getBody().front();
   Operation *terminator = body.getTerminator();
-  // Results of stages become arguments.
+  // Replace results of stages by arguments.
   SmallVector<const NpyArray *> arrays(inputs);
   SmallVector<Value> returned(terminator->getOperands());
   llvm::SmallDenseSet<unsigned> given;
@@ -268,8 +267,8 @@ static llvm::Error compareRest(CheckReport &report, ReferencePrograms &programs,
     std::string why = llvm::toString(program.takeError());
     for (const std::string &name : names)
       report.hidden.push_back(name +
-                              ": not compared alone, since the reference "
-                              "path does not take what computes it: " +
+                              ": not compared alone, because the reference "
+                              "path rejects its computation: " +
                               why);
     return llvm::Error::success();
   }
@@ -282,7 +281,7 @@ static llvm::Error compareRest(CheckReport &report, ReferencePrograms &programs,
   return llvm::Error::success();
 }
 
-/// Compares the results with those of the reference path from the arguments on.
+/// Compares the results with a complete run of the reference path.
 static llvm::Error compareResults(CheckReport &report,
                                   ReferencePrograms &programs, ModuleOp module,
                                   StringRef entry,
@@ -344,7 +343,7 @@ llvm::Expected<CheckReport> mx::checkRun(ModuleOp module, StringRef entry,
   };
   for (const HiddenOp &stage : exposed->list.hidden)
     hide(stage.op, stage.why);
-  // What is not defined is not compared.
+  // Undefined items are not compared.
   SmallVector<ElementRanges> defined;
   for (const NpyArray &array : plain)
     defined.push_back({{0, array.data.size() / npyItemSize(array.dtype)}});
@@ -404,7 +403,7 @@ bool CheckReport::passed() const {
          llvm::all_of(all(), [](auto &result) { return result.passed(); });
 }
 
-/// "1 element", "2 elements".
+/// Returns a string like "1 element", "2 elements".
 static std::string countElements(int64_t number) {
   return std::to_string(number) + (number == 1 ? " element" : " elements");
 }
@@ -505,7 +504,7 @@ llvm::json::Value CheckReport::json() const {
     llvm::json::Object object{{"result", int64_t(result.result)},
                               {"unequal", result.unequal},
                               {"not_finite", result.notFinite}};
-    // JSON has no infinity: no deviation is null.
+    // JSON has no infinity, so exact results have a null SNR.
     object["snr_db"] = result.snr && std::isfinite(*result.snr)
                            ? llvm::json::Value(*result.snr)
                            : llvm::json::Value(nullptr);

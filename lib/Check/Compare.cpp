@@ -1,23 +1,21 @@
-//===- Compare.cpp - Compare one stage with its reference -----------------===//
+//===- Compare.cpp - Comparison of a stage with its reference -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// For a matmul of n matrix instructions with K = k each the device's y obeys
-//   |y - y64| <= n * ((k + 1) * 2^-25 + 2^-23) * sum|a||b| + ulp(out) / 2,
-// where the first term of the factor allows the instruction to truncate its
-// products to 25 bits below the largest before adding them, and the second is
-// the rounding of the f32 accumulator; the simulator adds exactly, unless it is
-// asked to truncate, and keeps the second only. y64 and the sum of magnitudes
-// come from the reference path with f32 results; their own half ulp is added. A
-// step whose sum is subnormal in f32 rounds by up to the smallest f32 instead,
-// which is added per step as well. Where operands are dequantized to bf16
-// first, the smallest round by up to half of the smallest bf16, and where one
-// overflows there is no bound.
+// For a matmul of n matrix instructions with K = k each, the device's y obeys
 //
-// A partial sum may overflow only if the terms of its sign reach the largest
-// f32 together. Where they cannot, an infinity or NaN is wrong, and a number is
-// wrong where they must.
+//   |y - y64| <= n * ((k + 1) * 2^-25 + 2^-23) * sum|a||b| + ulp(out) / 2
 //
+// The first term allows the instruction to truncate products to 25 bits below
+// the largest, the second is the rounding of the f32 accumulator. The simulator
+// adds exactly unless truncation is enabled, so only the second applies. y64
+// and the sum of magnitudes are f32 results of the reference path; half an ulp
+// of each is added.
+//
+// Each step with a subnormal f32 sum adds the smallest f32. If operands are
+// dequantized to bf16, small operands add half of the smallest bf16, and
+// overflow removes the bound. A partial sum may overflow only if the terms of
+// its sign reach the largest f32 together. If they cannot, infinity and NaN are
+// errors; if they must, finite values are.
 //===----------------------------------------------------------------------===//
 
 #include "RaggedPadding.h"
@@ -31,8 +29,8 @@
 using namespace mlir;
 using namespace mx;
 
-/// The offsets of an operation whose first result has rows, or columns, that
-/// belong to no expert group; else null.
+/// Returns the offsets of an operation with undefined rows or columns (outside
+/// all expert groups) in its first result; else null.
 static Value getEnds(Operation *op) {
   if (auto grouped = dyn_cast<GroupedMatmulOp>(op))
     return grouped.getRagged() == RaggedKind::Rows && !grouped.getScatter()
@@ -51,7 +49,7 @@ ElementRanges mx::getDefinedElements(Operation *op,
   int64_t count = result.data.size() / npyItemSize(result.dtype);
   if (count == 0)
     return {{0, 0}};
-  // Of a group of one rank: as many rows as the input has.
+  // A rank group of a single rank has as many rows as the input.
   if (auto gather = dyn_cast<AllGatherOp>(op); gather && gather.getInput()) {
     const NpyArray *input = arrays.operands[0];
     int64_t rows =
@@ -79,7 +77,8 @@ ElementRanges mx::getDefinedElements(Operation *op,
   ElementRanges ranges;
   auto dequantize = dyn_cast<DequantizeOp>(op);
   if (dequantize && dequantize.getPadded()) {
-    int64_t defined = std::min(countSegmentColumns(numbers), columns);
+    int64_t defined =
+        std::min(countSegmentColumns(clampEnds(numbers, columns)), columns);
     for (int64_t row = 0; row < rows; ++row)
       ranges.push_back({row * columns, row * columns + defined});
     return ranges;
@@ -163,7 +162,7 @@ void store(NpyArray &array, int64_t i, T value) {
   std::memcpy(array.data.data() + sizeof(T) * i, &value, sizeof(T));
 }
 
-/// The float type of a matmul's results.
+/// Float type of a matmul's results.
 struct ResultFormat {
   enum Kind { F32, BF16, F16, None } kind = None;
 
@@ -187,7 +186,7 @@ struct ResultFormat {
     else
       store(array, i, uint16_t(encode(narrow(), value)));
   }
-  /// Distance of neighbours around `value`.
+  /// Returns the distance between neighbours of `value`.
   double ulp(double value) const {
     int mantissa = kind == F32 ? 23 : kind == BF16 ? 7 : 10;
     int emin = kind == F16 ? -14 : -126;
@@ -196,14 +195,13 @@ struct ResultFormat {
       exponent = std::max(emin, std::ilogb(value));
     return std::ldexp(1.0, exponent - mantissa);
   }
-  /// Where an infinity begins: 2^emax+1. Overflow is judged as that number.
+  /// Smallest magnitude that rounds to infinity, 2^(emax + 1), by which
+  /// overflows are judged.
   double infinity() const { return kind == F16 ? 65536.0 : 0x1p128; }
 };
 
-/// The code of a power-of-two scale that is NaN.
 uint8_t getScaleNaN() { return getInfo(*getPowerOfTwoFormat().scale).nanCode; }
 
-/// The array with the magnitudes of its elements.
 NpyArray magnitudes(const NpyArray &array, Type type) {
   Type element = getElementTypeOrSelf(type);
   NpyArray result = array;
@@ -213,7 +211,7 @@ NpyArray magnitudes(const NpyArray &array, Type type) {
   auto number = dyn_cast<FloatType>(element);
   if (!number || !APFloat::semanticsHasSignedRepr(number.getFloatSemantics()))
     return result;
-  // The sign is the top bit; two elements of 4 bits share a byte.
+  // The sign is the top bit; two 4-bit elements share a byte.
   unsigned width = number.getWidth();
   uint8_t signs = width == 4 ? 0x88 : 1 << (width - 1) % 8;
   size_t item = npyItemSize(array.dtype);
@@ -222,7 +220,7 @@ NpyArray magnitudes(const NpyArray &array, Type type) {
   return result;
 }
 
-/// The same numbers as f32.
+/// Converts the elements to f32.
 NpyArray widen(const NpyArray &array, Type type) {
   ResultFormat format = ResultFormat::get(type);
   if (format.kind == ResultFormat::F32 || format.kind == ResultFormat::None)
@@ -276,38 +274,39 @@ runReference(ReferencePrograms &programs, const ComparedOp &stage,
   return (*program)->run(inputs);
 }
 
-/// Where the sum of a matmul may lie on the device.
+/// Range of a matmul's accumulator on the device.
 struct SumRange {
   double low = 0, high = 0;
-  /// Infinities of both signs may meet.
+  /// Infinities of both signs may be added.
   bool mayBeNaN = false;
 
-  /// Any number is as good as another.
+  /// Accepts any value.
   bool isUnbounded() const {
     return std::isinf(low) && std::isinf(high) && low != high;
   }
 };
 
-/// What the bound of a matmul depends on besides its operands.
+/// Parameters of a matmul's bound, apart from its operands.
 struct MatmulBound {
   double steps = 0;           ///< MMA steps along K and other f32 additions
   double factor = 0;          ///< of the sum of magnitudes, per step
-  double smallest = 0x1p-149; ///< where sums are subnormal, per step
+  double smallest = 0x1p-149; ///< added per step for subnormal sums
   double extraUlps = 0;       ///< f32 roundings after the sum
-  double alpha = 1;           ///< by which sums are multiplied, if it is known
-  ElementRanges elements;     ///< those that are defined
+  double alpha = 1;           ///< factor of the sums, if known
+  ElementRanges elements;     ///< defined elements
 
-  /// How far an f32 sum may be from `reference`, itself rounded to f32.
+  /// Returns the maximum distance of an f32 sum from `reference`, which is
+  /// rounded to f32.
   double limit(double reference, double magnitude) const {
     return steps * (factor * magnitude * (1 + 0x1p-22) + smallest) +
            (0.5 + extraUlps) * ResultFormat{ResultFormat::F32}.ulp(reference);
   }
-  /// Of a sum that is not NaN. A partial sum may overflow if all terms of its
-  /// sign together do; the rest cannot bring it back.
+  /// Returns the range of a non-NaN sum. A partial sum may overflow if all
+  /// terms of its sign do; other terms cannot undo the overflow.
   SumRange getRange(double sum, double magnitude) const {
     double overflow = 0x1.ffffffp127 * (alpha == 0 ? 1 : std::fabs(alpha));
     double deviation = limit(sum, magnitude);
-    if (std::isinf(sum)) // an operand is
+    if (std::isinf(sum)) // an operand is infinite
       return {sum, sum, magnitude + deviation >= overflow};
     if (std::isinf(magnitude))
       return {-INFINITY, INFINITY, true};
@@ -318,8 +317,7 @@ struct MatmulBound {
   }
 };
 
-/// The sums of a matmul and of its magnitudes. They are larger than f32 has
-/// room for where that can be told.
+/// Sums of a matmul and of its magnitudes, beyond the range of f32 if possible.
 struct MatmulReference {
   std::vector<double> sums, magnitudes;
 };
@@ -331,7 +329,7 @@ ResultComparison compareMatmul(ResultFormat out, const NpyArray &device,
   forEachElement(bound.elements, [&](int64_t i) {
     ++found.elements;
     double y = out.at(device, i), sum = reference.sums[i];
-    if (std::isnan(sum)) { // an operand is NaN, or infinities meet
+    if (std::isnan(sum)) { // an operand is NaN, or +inf and -inf are added
       if (!std::isnan(y))
         found.violate(i);
       return;
@@ -346,7 +344,7 @@ ResultComparison compareMatmul(ResultFormat out, const NpyArray &device,
     double largest = std::max(std::fabs(y), std::fabs(sum));
     double rounding = 0.5 * out.ulp(std::min(largest, out.infinity() / 2));
     double low = range.low - rounding, high = range.high + rounding;
-    // An overflow is as good as the first number that overflows.
+    // Infinity is treated as the smallest value that overflows.
     bool isGood = !std::isinf(y) ? y >= low && y <= high
                   : y > 0        ? high >= out.infinity()
                                  : low <= -out.infinity();
@@ -360,9 +358,9 @@ ResultComparison compareMatmul(ResultFormat out, const NpyArray &device,
   return found;
 }
 
-/// Compares the results of an epilogue, applied to the reference accumulator
-/// and to both ends of its bound. Results between these pass; a quarter of the
-/// interval is added for epilogues that are not monotonic.
+/// Compares results of an epilogue with its results for the reference
+/// accumulator and both ends of the bound. Accepts results between these, plus
+/// a quarter of the interval for non-monotonic epilogues.
 llvm::Expected<ResultComparison>
 compareEpilogue(ReferencePrograms &programs, ResultFormat out,
                 const ComparedOp &stage, const IntermediateArrays &arrays,
@@ -386,7 +384,7 @@ compareEpilogue(ReferencePrograms &programs, ResultFormat out,
       below = std::nextafter(float(range.low - start), -INFINITY);
       above = std::nextafter(float(range.high - start), INFINITY);
     }
-    // From an infinity no amount leads back.
+    // No finite amount turns an infinity into a finite value.
     bool mayBeFinite = std::isinf(start) &&
                        (start > 0 ? range.low : -range.high) < f32.infinity();
     isUnbounded[i] = range.isUnbounded() || range.mayBeNaN || mayBeFinite;
@@ -436,12 +434,12 @@ compareEpilogue(ReferencePrograms &programs, ResultFormat out,
   return found;
 }
 
-/// The number of the first operand of B, after A and its scales.
+/// Returns the index of the first operand of B, after A and its scales.
 unsigned matmulFirstOfB(Operation *op) {
   return cast<MatmulOpInterface>(op).getAScales() ? 2 : 1;
 }
 
-/// The number of K elements of a matmul.
+/// Returns K of a matmul.
 template <typename OpT>
 int64_t reductionExtent(OpT matmul, const IntermediateArrays &arrays) {
   const NpyArray &a = *arrays.operands[0];
@@ -450,14 +448,14 @@ int64_t reductionExtent(OpT matmul, const IntermediateArrays &arrays) {
   return a.shape.back() * packing;
 }
 
-/// The MMA that computes a matmul on the chip; none if no instruction does.
+/// Returns the MMA that computes a matmul on the chip, or none.
 std::optional<target::MmaForm> getMma(MatmulOpInterface op, StringRef chip) {
   const target::TargetInfo *target = target::lookupTarget(chip.str());
   auto problem = target ? mxgpu::getMatmulProblem(op, *target) : std::nullopt;
   return problem ? std::optional(problem->mma) : std::nullopt;
 }
 
-/// The same array of ones.
+/// Returns an array filled with 1, with the same shape and type.
 NpyArray makeOnes(const NpyArray &array, Type type) {
   auto element = cast<FloatType>(getElementTypeOrSelf(type));
   llvm::APFloat one(element.getFloatSemantics(), 1);
@@ -472,9 +470,8 @@ NpyArray makeOnes(const NpyArray &array, Type type) {
   return ones;
 }
 
-/// Whether the tensor core cuts terms before it adds them: that of a GPU does,
-/// and the simulator's where it is asked to (simulator/docs/Simulator.md,
-/// Arithmetic).
+/// Returns true if the tensor core truncates addends: GPUs do, and the
+/// simulator if configured (simulator/docs/Simulator.md, Arithmetic).
 bool truncatesAddends(const CompileOptions &options) {
   if (options.device == DeviceKind::CUDA)
     return true;
@@ -483,9 +480,9 @@ bool truncatesAddends(const CompileOptions &options) {
          StringRef(sums) == "truncated";
 }
 
-/// Whether elements may be so small or large as bf16 that they round, or are
-/// subnormal. The scales between 2^-95 and 2^96 leave all formats far from both
-/// (docs/reference/Spec.md); those of NVFP4 do anyway.
+/// Returns true if elements converted to bf16 may overflow, round or become
+/// subnormal. Scales between 2^-95 and 2^96 exclude this for all formats
+/// (docs/reference/Spec.md), and NVFP4 scales always do.
 bool mayLeaveDomain(const NpyArray &elements, const NpyArray *scales,
                     Type scaleType) {
   if (!scales) {
@@ -502,19 +499,19 @@ bool mayLeaveDomain(const NpyArray &elements, const NpyArray *scales,
                       [](uint8_t code) { return code < 32 || code > 223; });
 }
 
-/// The largest code of a power-of-two scale with which no element of the type
-/// leaves the range of bf16, which is f32's: maxFinite * 2^(code - 127) <
-/// 2^128.
+/// Returns the largest code of a power-of-two scale for which all elements of
+/// the type stay in the range of bf16 (that of f32): maxFinite * 2^(code - 127)
+/// < 2^128.
 int64_t largestScaleInRange(Type element) {
   const llvm::fltSemantics &format =
       cast<FloatType>(element).getFloatSemantics();
   return 254 - llvm::APFloat::semanticsMaxExponent(format);
 }
 
-/// Adds to the sums of magnitudes what stands for the rounding of operands to
-/// bf16, and for subnormal ones, which count as the smallest normal number
-/// where sums are truncated. `perMagnitude` is what a sum deviates for each
-/// unit of them. Where an operand overflows there is no bound.
+/// Adds to the sums of magnitudes the rounding of operands to bf16, and of
+/// subnormal operands, which count as the smallest normal if sums are
+/// truncated. `perMagnitude` is the deviation per unit of magnitude. An operand
+/// that overflows removes the bound.
 llvm::Error addOperandRounding(ReferencePrograms &programs,
                                const ComparedOp &stage,
                                const IntermediateArrays &arrays,
@@ -554,7 +551,7 @@ llvm::Error addOperandRounding(ReferencePrograms &programs,
     if (!sums)
       return sums.takeError();
     ResultFormat f32 = {ResultFormat::F32};
-    // Half of the smallest bf16, times each of the other operand's elements.
+    // Half of the smallest bf16, times each element of the other operand.
     double each = isDequantized ? 0x1p-134 / perMagnitude : 0;
     if (isTruncated)
       each += 0x1p-126;
@@ -563,8 +560,8 @@ llvm::Error addOperandRounding(ReferencePrograms &programs,
 
     if (!isPowerOfTwoScale(scaleType))
       continue;
-    // Counts the products of blocks whose elements may overflow: all others
-    // are 2^-127.
+    // Counts products of blocks with elements that may overflow; the scales of
+    // all other blocks are 2^-127.
     int64_t largest = largestScaleInRange(getElementTypeOrSelf(typeOf(first)));
     NpyArray marks = *scales;
     bool isAny = false;
@@ -587,10 +584,10 @@ llvm::Error addOperandRounding(ReferencePrograms &programs,
   return llvm::Error::success();
 }
 
-/// By what sums that overflow f32 are made smaller.
+/// Binary exponent by which sums that overflow f32 are reduced.
 constexpr int kShrink = 40;
 
-/// The same elements with zeros for infinities.
+/// Replaces infinities by zeros.
 NpyArray dropInfinities(const NpyArray &array, Type type) {
   Type element = getElementTypeOrSelf(type);
   NpyArray result = array;
@@ -606,10 +603,10 @@ NpyArray dropInfinities(const NpyArray &array, Type type) {
   return result;
 }
 
-/// The operands of a matmul whose sums are 2^-40 of those of `arrays`: scales
-/// or numbers of one side are, and what is added to. What becomes too small to
-/// be told adds nothing to a sum that overflows. None where both sides are
-/// constants, or have formats whose sums never overflow.
+/// Returns operands for sums of 2^-40 of the original, by scaling an operand
+/// and the accumulator's initial value. Terms that underflow do not affect a
+/// sum that overflows. Returns none if both operands are constants, or have
+/// formats with a range too small to overflow.
 std::optional<IntermediateArrays> shrinkOperands(const ComparedOp &stage,
                                                  IntermediateArrays arrays) {
   auto matmul = cast<MatmulOpInterface>(stage.op);
@@ -657,7 +654,8 @@ std::optional<IntermediateArrays> shrinkOperands(const ComparedOp &stage,
   return arrays;
 }
 
-/// The sums of a matmul on the reference path. `narrow` are those in f32.
+/// Computes the sums of a matmul on the reference path; `narrow` receives them
+/// in f32.
 llvm::Expected<MatmulReference>
 computeReference(ReferencePrograms &programs, const ComparedOp &stage,
                  const IntermediateArrays &arrays, OpVariant variant,
@@ -692,7 +690,7 @@ computeReference(ReferencePrograms &programs, const ComparedOp &stage,
   sums = run(*shrunken, false, small.sums);
   if (!sums)
     return sums.takeError();
-  // An infinite operand shows in the sum; here are the terms beside it.
+  // Infinite operands already appear in the sum; this sums the other terms.
   std::array<NpyArray, 2> finite;
   unsigned operands[] = {0, matmulFirstOfB(stage.op)};
   for (auto [operand, array] : llvm::zip(operands, finite)) {
@@ -713,7 +711,7 @@ computeReference(ReferencePrograms &programs, const ComparedOp &stage,
   return found;
 }
 
-/// The factor of the sums, if it is known before the run; else 1.
+/// Returns the factor of the sums if known before the run, else 1.
 double findAlpha(MatmulOpInterface op, const IntermediateArrays &arrays) {
   Value alpha = op.getAlpha();
   if (!alpha)
@@ -743,7 +741,7 @@ compareMatmul(ReferencePrograms &programs, OpT matmul, const ComparedOp &stage,
   if (!reference)
     return reference.takeError();
   MatmulBound bound;
-  // What only the reference path multiplies gets the widest bound.
+  // Matmuls without an MMA on the chip get the widest bound.
   auto mma = getMma(matmul, options.chip);
   mxgpu::ReductionSteps steps(mma.value_or(target::MmaForm()),
                               reductionExtent(matmul, arrays));
@@ -799,7 +797,7 @@ compareExactly(ReferencePrograms &programs, const ComparedOp &stage,
       ignorePadding(quantize, arrays, i, device, expected);
     if (isa<DequantizeOp, AllGatherOp>(stage.op) &&
         device.data.size() == expected.data.size()) {
-      // Rows of no expert group, and of no token, are not compared.
+      // Rows of no expert group or token are not compared.
       NpyArray defined = expected;
       size_t item = npyItemSize(expected.dtype);
       for (auto [begin, end] : getDefinedElements(stage.op, arrays))

@@ -1,10 +1,8 @@
-//===- CompareValues.cpp - Compare arrays element by element --------------===//
+//===- CompareValues.cpp - Comparison of arrays by element ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Elements are of any type that a result may have: floats of 4 to 64 bits,
-// integers, bits and indices.
-//
+// Supports all types of results: floats of 4 to 64 bits, integers, bits and
+// indices.
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/TypeUtilities.h"
@@ -17,19 +15,19 @@ using namespace mx;
 
 namespace {
 
-/// The elements of `array`, which is the array form of `type`.
+/// Elements of `array` in the array form of `type`.
 class ElementValues {
 public:
-  /// `type` is that of a tensor or of a scalar.
+  /// `type` is a tensor or scalar type.
   ElementValues(Type type, const NpyArray &array);
 
-  /// Elements, two for each byte of f4E2M1FN.
+  /// Returns the number of elements; a byte contains two of f4E2M1FN.
   int64_t size() const { return count; }
-  /// The value of element `i`, exact but for integers beyond 2^53.
+  /// Returns the value of element `i`, exact except for integers beyond 2^53.
   double at(int64_t i) const;
-  /// Whether element `i` has the same bits as that of `other`. Any NaN equals
-  /// any other where arithmetic leaves its bits open (docs/reference/Math.md,
-  /// Arithmetic): in floats of 16 bits and more.
+  /// Compares the bits of element `i`. In floats of 16 bits or more all NaNs
+  /// are equal, because arithmetic leaves their bits unspecified
+  /// (docs/reference/Math.md, Arithmetic).
   bool isEqual(const ElementValues &other, int64_t i) const;
 
 private:
@@ -37,7 +35,7 @@ private:
 
   Type element;
   const NpyArray &array;
-  /// Bits of an element, and bytes of an item that has one or more of them.
+  /// Bits of an element, and bytes of an item.
   int64_t width, itemBytes;
   int64_t count;
 };
@@ -55,7 +53,7 @@ uint64_t ElementValues::bitsAt(int64_t i) const {
   int64_t packing = count / int64_t(array.data.size() / itemBytes);
   uint64_t bits = 0;
   std::memcpy(&bits, array.data.data() + i / packing * itemBytes, itemBytes);
-  // A byte of a float of 6 bits or of i1 is compared as a whole: the rest is 0.
+  // A byte of a 6-bit float or i1 is compared as a whole: other bits are 0.
   return packing == 1 ? bits : bits >> i % packing * width & 0xF;
 }
 

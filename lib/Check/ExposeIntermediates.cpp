@@ -1,10 +1,8 @@
-//===- ExposeIntermediates.cpp - Make a function return what its operations saw
-//--===//
+//===- ExposeIntermediates.cpp - Exposed operands and results -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Exposes the mx operations of a function, and finds their arrays after a run.
-//
+// Makes a function return operands and results of its mx operations, and finds
+// their arrays after a run.
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -34,7 +32,7 @@ static bool readsDestinations(Operation *op) {
   return isa<CombineOp>(op);
 }
 
-/// Whether the slice is stored in the source as it is.
+/// Returns true if the slice is stored unchanged in its source.
 static bool canCut(tensor::ExtractSliceOp slice) {
   RankedTensorType type = slice.getType();
   return type.getRank() == slice.getSourceType().getRank() &&
@@ -42,9 +40,8 @@ static bool canCut(tensor::ExtractSliceOp slice) {
          getElementBits(type) >= 8;
 }
 
-/// Whether an operation uses a slice of a tensor that no array holds. Slices
-/// are not returned: that would be a copy, which a device does not make of rows
-/// that lie apart.
+/// Returns true if an operation uses a slice that no array contains. Slices are
+/// not returned, because a device does not copy rows with gaps.
 static bool readsOtherSlices(Operation *op) {
   llvm::SetVector<Value> used(op->operand_begin(), op->operand_end());
   getUsedValuesDefinedAbove(op->getRegions(), used);
@@ -56,10 +53,6 @@ static bool readsOtherSlices(Operation *op) {
             matchPattern(slice.getSource(), m_Constant()));
   });
 }
-
-//===----------------------------------------------------------------------===//
-// Exposing
-//===----------------------------------------------------------------------===//
 
 namespace {
 class Exposer {
@@ -93,8 +86,8 @@ public:
   }
 
 private:
-  /// Why an operation of mx is not looked at alone; empty if it is, or if it is
-  /// no such operation.
+  /// Returns the reason why an mx operation is not compared in isolation; empty
+  /// for other operations.
   std::string whyHidden(Operation *op, unsigned number) {
     if (!isCompared(op))
       return {};
@@ -165,8 +158,8 @@ mx::exposeIntermediates(func::FuncOp entry,
   auto module = entry->getParentOfType<ModuleOp>();
   generalizeQuantizations(module);
   std::string name = entry.getSymName().str();
-  // Other functions' operations can be looked at once they are part of this
-  // one; the inliner must not take the entry itself for a dead function.
+  // Inlining makes operations of callees part of this function. The inliner
+  // must not erase the entry as dead.
   entry.setPublic();
   PassManager pm(module->getContext());
   pm.addPass(createInlinerPass());
@@ -183,10 +176,6 @@ mx::exposeIntermediates(func::FuncOp entry,
   return list;
 }
 
-//===----------------------------------------------------------------------===//
-// Arrays
-//===----------------------------------------------------------------------===//
-
 /// Copies a box of an array.
 static NpyArray cut(const NpyArray &whole, ArrayRef<int64_t> offsets,
                     ArrayRef<int64_t> sizes) {
@@ -199,7 +188,7 @@ static NpyArray cut(const NpyArray &whole, ArrayRef<int64_t> offsets,
     rows *= size;
   box.data.resize(rows * row);
   for (size_t i = 0; i < rows; ++i) {
-    // The place of row i in the whole array.
+    // Offset of row i in the whole array.
     size_t place = offsets.back(), stride = whole.shape.back(), rest = i;
     for (size_t dim = rank - 1; dim-- > 0;) {
       place += (offsets[dim] + rest % sizes[dim]) * stride;

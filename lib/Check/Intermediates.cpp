@@ -1,9 +1,7 @@
-//===- Intermediates.cpp - Operations of a run on their own ---------------===//
+//===- Intermediates.cpp - Isolated operations of a run -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Rebuilds the operations of a function alone.
-//
+// Builds functions with a single operation of a run.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Check/Intermediates.h"
@@ -19,23 +17,22 @@ using namespace mlir;
 using namespace mx;
 
 namespace {
-/// The logical shapes of a stage's tensors. Elements have the shape of their
-/// array; the shape of tiled scales follows from the elements they belong
-/// to, or from the scales on the other side of a relayout, and that of
-/// packed weights from the rest of the matmul.
+/// Logical shapes of a stage's tensors. Elements have the shape of their array.
+/// The shape of tiled scales follows from their elements or from the other side
+/// of a relayout, that of packed weights from the rest of the matmul.
 class IntermediateShapes {
 public:
   IntermediateShapes(const ComparedOp &stage,
                      const IntermediateArrays &arrays) {
     Operation *op = stage.op;
-    // After the operands comes what regions use from outside.
+    // Captured values follow the operands.
     for (auto [i, array] : llvm::enumerate(arrays.operands))
       infer(i < op->getNumOperands() ? op->getOperand(i)
                                      : stage.operands[i].value,
             array);
     for (auto [value, array] : llvm::zip(op->getResults(), arrays.results))
       infer(value, array);
-    // Destinations that are not read have no array: they look like results.
+    // Unread destinations have no array; their shape is that of the result.
     auto structured = cast<DestinationStyleOpInterface>(op);
     for (auto [init, result] :
          llvm::zip(structured.getDpsInits(), op->getResults()))
@@ -80,7 +77,7 @@ public:
       alike(init, result);
   }
 
-  /// The static type of `value`; null if its shape is not known.
+  /// Returns the static type of `value`, or null if its shape is unknown.
   RankedTensorType getType(Value value) const {
     auto type = cast<RankedTensorType>(value.getType());
     if (type.hasStaticShape())
@@ -108,8 +105,8 @@ private:
     shapes[value] = shape;
   }
 
-  /// Packed weights have as many rows as the result has columns, and the
-  /// columns of A; there is a matrix for each of a batch, or for each group.
+  /// Infers the shape of packed weights: rows are columns of the result,
+  /// columns are columns of A, with a matrix for each batch or expert group.
   void packedBOf(MatmulOpInterface op) {
     Value b = op.getB(), offsets = op.getExpertOffsets();
     auto a = shapes.find(op.getA()), out = shapes.find(op->getResult(0));
@@ -145,7 +142,7 @@ private:
 };
 } // namespace
 
-/// The constant `value` again, widened where `type` asks for f32.
+/// Clones the constant `value`, converted to f32 if `type` is f32.
 static Value cloneConstant(OpBuilder &builder, Value value, Type type) {
   Operation *copy = builder.clone(*value.getDefiningOp());
   DenseFPElementsAttr elements;
@@ -175,8 +172,8 @@ static Operation *cloneWithoutRegions(OpBuilder &builder, Operation *op) {
   return builder.create(state);
 }
 
-/// Adds a new argument of `body`, an f32 for each element of the result, to the
-/// sums that the epilogue of `op` takes.
+/// Adds a new argument of `body`, an f32 per element of the result, to the
+/// accumulator input of the epilogue of `op`.
 static void disturbAccumulator(OpBuilder &builder, Operation *op, Block &body) {
   OpBuilder::InsertionGuard guard(builder);
   Block &epilogue = op->getRegion(0).front();
@@ -192,7 +189,7 @@ static void disturbAccumulator(OpBuilder &builder, Operation *op, Block &body) {
   sum.replaceAllUsesExcept(disturbed, disturbed);
 }
 
-/// The groups that `op` and what is in it name.
+/// Clones the rank groups to which `op` and nested operations refer.
 static void cloneGroups(OpBuilder &builder, Operation *op) {
   llvm::SetVector<Operation *> groups;
   std::optional<SymbolTable::UseRange> uses = SymbolTable::getSymbolUses(op);

@@ -1,12 +1,10 @@
-//===- RaggedPadding.cpp - What quantizers of groups leave as it is -------===//
+//===- RaggedPadding.cpp - Padding of ragged quantizers -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Rows after the last expert group, tiles of scales that no group has and
-// columns after the last one of a ragged reduction belong to no expert group
-// (docs/reference/Spec.md): a device need not write them, and what it finds
-// there is not compared.
-//
+// Rows after the last expert group, tiles of scales without a group, and
+// columns after the last group of a ragged reduction are undefined
+// (docs/reference/Spec.md). A device need not write them, and they are not
+// compared.
 //===----------------------------------------------------------------------===//
 
 #include "RaggedPadding.h"
@@ -30,8 +28,31 @@ std::vector<int64_t> mx::readEnds(const NpyArray &offsets) {
   return ends;
 }
 
-/// Marks the lines of an array of `count` that groups of rows have: their own,
-/// or those of tiles of scales.
+std::vector<int64_t> mx::clampEnds(ArrayRef<int64_t> offsets, int64_t total) {
+  int64_t last = offsets.empty() ? 0 : std::min(offsets.back(), total);
+  std::vector<int64_t> ends;
+  for (int64_t offset : offsets)
+    ends.push_back(std::max(ends.empty() ? 0 : ends.back(),
+                            std::min(offset, std::max<int64_t>(last, 0))));
+  return ends;
+}
+
+/// Returns the rows, or the values of the reduction, that the expert groups of
+/// a quantizer divide, or the maximum if its input is unknown.
+static int64_t getTotal(FusedQuantizeOp op, const IntermediateArrays &arrays) {
+  Value source = op.getGather() ? Value(op.getGather()) : op.getInput();
+  const NpyArray *array =
+      arrays.operands[llvm::find(op->getOperands(), source).getIndex()];
+  if (!array || array->shape.empty())
+    return std::numeric_limits<int64_t>::max();
+  if (op.getGather() || op.getRaggedOrNone() == RaggedKind::Rows)
+    return array->shape.front();
+  bool isPacked = isa<Float4E2M1FNType>(getElementTypeOrSelf(source));
+  return array->shape.back() * (isPacked ? 2 : 1);
+}
+
+/// Marks the lines of an array of `count` that belong to groups: rows, or rows
+/// of scale tiles.
 static std::vector<bool> getRows(ArrayRef<int64_t> ends, int64_t count,
                                  bool areTiles) {
   std::vector<bool> defined(count);
@@ -56,8 +77,7 @@ int64_t mx::countSegmentColumns(ArrayRef<int64_t> ends) {
   return all;
 }
 
-/// Marks the first of `count` columns, which are `width` columns of the
-/// reduction each.
+/// Marks the defined columns of `count`, each `width` columns of the reduction.
 static std::vector<bool> getColumns(ArrayRef<int64_t> ends, int64_t count,
                                     int64_t width) {
   int64_t all = countSegmentColumns(ends);
@@ -78,7 +98,8 @@ void mx::ignorePadding(FusedQuantizeOp op, const IntermediateArrays &arrays,
       arrays.operands[op.getOffsetsMutable()[0].getOperandNumber()];
   if (!offsets)
     return;
-  std::vector<int64_t> ends = readEnds(*offsets);
+  std::vector<int64_t> ends =
+      clampEnds(readEnds(*offsets), getTotal(op, arrays));
   bool isScales = out.kind == QuantizeOut::Kind::Scales;
   bool areTiles = device.shape.size() == 2 + kScaleTileRank;
   int64_t rows = device.shape[0], columns = device.shape[1];

@@ -1,5 +1,4 @@
-//===- RaggedPadding.h - What quantizers of groups leave as it is -*- C++
-//-*-===//
+//===- RaggedPadding.h - Padding of ragged quantizers -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -11,14 +10,17 @@
 
 namespace mx {
 
-/// The numbers of an array of offsets, which are i32 or i64.
+/// Returns the values of an i32 or i64 array of offsets.
 std::vector<int64_t> readEnds(const NpyArray &offsets);
 
-/// Columns of all segments of a ragged reduction.
+/// Returns the ends of expert groups in `total` rows, or values of a reduction,
+/// for any offsets (docs/reference/Spec.md, Wrong offsets).
+std::vector<int64_t> clampEnds(llvm::ArrayRef<int64_t> offsets, int64_t total);
+
+/// Returns the number of columns in all segments of a ragged reduction.
 int64_t countSegmentColumns(llvm::ArrayRef<int64_t> ends);
 
-/// Gives the bytes of a device's result that belong to no expert group those of
-/// the reference.
+/// Copies reference bytes outside all expert groups to the device's result.
 void ignorePadding(FusedQuantizeOp op, const IntermediateArrays &arrays,
                    unsigned result, NpyArray &device,
                    const NpyArray &reference);

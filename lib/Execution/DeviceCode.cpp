@@ -1,4 +1,4 @@
-//===- DeviceCode.cpp - Compile a module for a GPU ------------------------===//
+//===- DeviceCode.cpp - Compilation of modules for a GPU ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@ using namespace mx;
 
 namespace {
 
-/// Builds the plan before the kernels are lowered, since launches depend on
+/// Builds the plan before kernels are lowered, because launches depend on
 /// attributes of mxgpu.kernel.
 class BuildManifestPass final
     : public PassWrapper<BuildManifestPass, OperationPass<ModuleOp>> {

@@ -1,9 +1,5 @@
-//===- Devices.cpp - Which device a program uses --------------------------===//
+//===- Devices.cpp - Selection of devices ---------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
-//
-// The choice of the device, and what the runtime says.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Programs.h"
@@ -35,7 +31,7 @@ std::string mx::selectChip(llvm::StringRef device) {
         llvm::StringRef(info.kind) != "sim" && mxCanRunTarget(target.chip))
       return target.chip;
   }
-  // Whatever is wrong with the device is said when it is selected.
+  // Selecting the device reports its errors.
   mxClearError();
   return target::kDefaultChip;
 }
@@ -49,7 +45,7 @@ llvm::Expected<DeviceKind> mx::selectDevice(llvm::StringRef name,
     return makeError(
         "expected device auto, sim, sim:N, cuda, cuda:N or cpu, found '" +
         name + "': a GPU is cuda or cuda:N");
-  // Errors come back as statuses: a tool prints them itself.
+  // Return errors as statuses: tools print them.
   mxSetErrorPolicy(MX_ERRORS_RETURN);
   mxDeviceInfo info = mxSized<mxDeviceInfo>();
   if (mxSetDeviceForTarget(name.str().c_str(), chip.c_str()) != MX_SUCCESS ||

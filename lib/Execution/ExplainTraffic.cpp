@@ -1,4 +1,4 @@
-//===- ExplainTraffic.cpp - Print the launches of entries -----------------===//
+//===- ExplainTraffic.cpp - Report of launches and traffic ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -14,10 +14,10 @@ using namespace mx;
 
 using Arguments = std::optional<ArrayRef<NpyArray>>;
 
-/// Fewer bytes are printed as such.
+/// Smaller numbers are printed in bytes.
 static constexpr int64_t kLeastInMegabytes = 100000;
 
-/// Functions without calls, as mx-to-mxgpu begins.
+/// Inlines calls, as mx-to-mxgpu does.
 static bool simplify(ModuleOp module) {
   PassManager pm(module.getContext());
   buildMXBeginPipeline(pm);
@@ -37,7 +37,7 @@ static bool toLaunches(ModuleOp module, const DeviceOptions &options) {
 
 namespace {
 
-/// Prints bytes as megabytes where sizes are known, or as an expression.
+/// Prints bytes as megabytes if sizes are known, else as an expression.
 class Printer {
 public:
   Printer(const Traffic &traffic, Arguments arguments)
@@ -61,7 +61,7 @@ public:
       os << nameExtents(known) << " B";
     return text;
   }
-  /// The number of bytes, if sizes are known.
+  /// Returns the number of bytes if sizes are known.
   std::optional<int64_t> get(AffineExpr bytes) const {
     auto number = bytes ? dyn_cast<AffineConstantExpr>(replaceExtents(bytes))
                         : AffineConstantExpr();
@@ -78,7 +78,7 @@ private:
                                              bytes.getContext()));
     return bytes.replaceSymbols(values);
   }
-  /// arg0[1] for s3.
+  /// Replaces s3 by e.g. arg0[1].
   std::string nameExtents(AffineExpr bytes) const {
     std::string text, result;
     llvm::raw_string_ostream(text) << bytes;
@@ -144,9 +144,9 @@ void mx::explainTraffic(llvm::raw_ostream &os, ModuleOp module,
                         DeviceOptions options, ArrayRef<std::string> entries,
                         Arguments arguments) {
   options.explain = false;
-  // One schedule of a matmul of unknown sizes runs, whichever it is.
+  // Any schedule of a matmul of dynamic sizes has the same traffic.
   options.maxSchedules = 1;
-  // Whoever compiled the module has seen what there is to say.
+  // Compiling the module already printed its diagnostics.
   ScopedDiagnosticHandler quiet(module.getContext(),
                                 [](Diagnostic &) { return success(); });
   OwningOpRef<ModuleOp> tensors = module.clone(), kernels = module.clone();

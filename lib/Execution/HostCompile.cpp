@@ -1,9 +1,7 @@
-//===- HostCompile.cpp - From a module to code of this process ------------===//
+//===- HostCompile.cpp - Compilation for the host -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// The reference path: its pipeline, and the JIT.
-//
+// Pipeline and JIT of the reference path.
 //===----------------------------------------------------------------------===//
 
 #include "HostFunctions.h"
@@ -36,9 +34,9 @@ createHostMachine() {
   auto builder = llvm::orc::JITTargetMachineBuilder::detectHost();
   if (!builder)
     return builder.takeError();
-  // With conversions to bf16, LLVM promotes what it does not find for bf16 (a
-  // selection, say) to f32 and back, where x86 makes 0 of subnormal numbers.
-  // Without, it moves bits, and pipelines leave nothing else of bf16 to do.
+  // With bf16 conversions, LLVM promotes unsupported bf16 operations (such as
+  // selects) to f32 and back, which flushes subnormals on x86. Otherwise it
+  // moves bits, and the pipelines leave no other bf16 operations.
   std::vector<std::string> features = builder->getFeatures().getFeatures();
   for (StringRef name : {"avx512bf16", "avxneconvert", "avx10.2"})
     if (llvm::is_contained(features, "+" + name.str()))
@@ -46,9 +44,9 @@ createHostMachine() {
   return builder->createTargetMachine();
 }
 
-/// compiler-rt's f32 to bf16, which LLVM calls where a host has no conversion
-/// and vectors of bf16 are selected or moved by way of f32: to nearest even,
-/// NaN stays NaN. The low 16 bits of a register for floats are the result.
+/// Implements compiler-rt's f32 to bf16 (nearest even, NaN preserved), which
+/// LLVM calls on hosts without the conversion if it promotes selects or moves
+/// of bf16 vectors to f32. The low 16 bits of a float register are the result.
 static float truncateToBF16(float x) {
   uint32_t bits = llvm::bit_cast<uint32_t>(x);
   bool isNaN = (bits & 0x7FFFFFFF) > 0x7F800000;
@@ -56,7 +54,7 @@ static float truncateToBF16(float x) {
   return llvm::bit_cast<float>(isNaN ? bits >> 16 | 0x40 : rounded);
 }
 
-/// Programs may be compiled by several threads, each in a context of its own.
+/// Several threads may compile programs, each in its own context.
 static void initializeTargetOnce() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -65,11 +63,11 @@ static void initializeTargetOnce() {
   });
 }
 
-/// What no program writes is zeros, so that results do not depend on what the
-/// memory held: padding of scales.
+/// Allocates zeroed memory, so that unwritten bytes, such as padding of scales,
+/// are deterministic.
 static void *allocateZeros(size_t bytes) { return std::calloc(bytes, 1); }
 
-/// Functions of ours that compiled code calls by names of C.
+/// Returns the functions that compiled code calls by C names.
 static llvm::orc::SymbolMap getSymbols(llvm::orc::MangleAndInterner intern,
                                        bool endProcess) {
   llvm::orc::SymbolMap symbols;
@@ -87,11 +85,10 @@ static llvm::orc::SymbolMap getSymbols(llvm::orc::MangleAndInterner intern,
   return symbols;
 }
 
-/// Optimizes as -O3 does: less leaves loops in place that nothing runs in, such
-/// as those over 2^40 rows without columns. Loops stay scalar: the loop
-/// vectorizer of LLVM 22 asks of each value whether all lanes have it, of its
-/// operands likewise and without a memory of the answers, and so takes time
-/// that is exponential in the length of a chain such as x = x * x.
+/// Optimizes at -O3: lower levels keep empty loops, for example over 2^40 rows
+/// without columns. The loop vectorizer is disabled: LLVM 22 checks uniformity
+/// recursively without caching, which is exponential in the length of chains
+/// such as x = x * x.
 static void optimizeModule(llvm::Module &module, llvm::TargetMachine *machine) {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = false;
@@ -109,7 +106,6 @@ static void optimizeModule(llvm::Module &module, llvm::TargetMachine *machine) {
       .run(module, modules);
 }
 
-/// Compiles a module of the LLVM dialect in process.
 static llvm::Expected<std::unique_ptr<ExecutionEngine>>
 createEngine(ModuleOp module, bool endProcess) {
   initializeTargetOnce();
@@ -137,13 +133,13 @@ createEngine(ModuleOp module, bool endProcess) {
   return engine;
 }
 
-/// Whether this process has a function, which is where the linker looks.
+/// Returns true if the process contains a function, as the linker checks.
 static bool isKnown(StringRef name) {
   return dlsym(RTLD_DEFAULT, name.str().c_str());
 }
 
-/// That functions without a body are functions of this process: the linker in
-/// process would say what it lacks in names that the user never wrote.
+/// Checks that functions without a body exist in this process. The JIT linker
+/// would report names that the user never wrote.
 static LogicalResult verifyDeclarations(ModuleOp module) {
   for (auto function : module.getOps<func::FuncOp>()) {
     StringRef name = function.getSymName();
@@ -163,7 +159,7 @@ static bool isCollective(StringRef name) {
   return found;
 }
 
-/// The same of functions that operations became calls of.
+/// Checks external functions that lowered operations call.
 static LogicalResult verifyCalls(ModuleOp module) {
   WalkResult result = module.walk([&](LLVM::CallOp call) -> WalkResult {
     std::optional<StringRef> name = call.getCallee();
@@ -172,9 +168,9 @@ static LogicalResult verifyCalls(ModuleOp module) {
     if (!function || !function.isExternal() || name->starts_with("llvm.") ||
         isKnown(*name) || isCollective(*name))
       return WalkResult::advance();
-    return call.emitError("expected operations that mx-run can execute, found "
-                          "one that calls '")
-           << *name << "', which it does not have; leave it out";
+    return call.emitError(
+               "expected operations that mx-run can execute, found a call of '")
+           << *name << "', which mx-run does not provide";
   });
   return failure(result.wasInterrupted());
 }
@@ -192,7 +188,7 @@ mx::compileForHost(ModuleOp module, func::FuncOp entry,
   auto engine = createEngine(module, options.endProcess);
   if (!engine)
     return engine.takeError();
-  // The lookup compiles and reports missing symbols, before constructors run.
+  // The lookup compiles and reports missing symbols before constructors run.
   auto function = (*engine)->lookupPacked("_mlir_ciface_" + symbol);
   if (!function)
     return function.takeError();

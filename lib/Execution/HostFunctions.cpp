@@ -1,11 +1,9 @@
-//===- HostFunctions.cpp - What code of this process calls ----------------===//
+//===- HostFunctions.cpp - Functions called by host code ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Compiled code has no tables to unwind its frames, so that no exception goes
-// through it, and no destructors that a jump would leave out. A collective that
-// fails ends the call, as everything does that the reference path finds wrong.
-//
+// Compiled code has no unwind tables, so exceptions cannot pass through it, and
+// no destructors that longjmp could skip. A failed collective, like any other
+// error of the reference path, ends the call.
 //===----------------------------------------------------------------------===//
 
 #include "HostFunctions.h"
@@ -18,12 +16,12 @@
 using namespace mx;
 
 //===----------------------------------------------------------------------===//
-// The end of a call
+// Termination of calls
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// A call that is under way in this thread.
+/// Active call of this thread.
 struct Frame {
   std::jmp_buf place;
   std::string printed;
@@ -32,7 +30,7 @@ struct Frame {
 
 thread_local Frame *innermost = nullptr;
 
-/// The message, without the word that tools print between place and text.
+/// Returns the message without "error: ", which tools add.
 std::string takeMessage(const Frame &frame) {
   std::string text = llvm::StringRef(frame.printed).rtrim().str();
   constexpr llvm::StringLiteral kWord = "error: ";
@@ -55,7 +53,7 @@ int host_exit::print(int file, const char *format, ...) {
     if (count > 0) {
       std::string &text = innermost->printed;
       size_t begin = text.size();
-      text.resize(begin + count + 1); // and a zero
+      text.resize(begin + count + 1); // including the zero
       std::vsnprintf(text.data() + begin, count + 1, format, again);
       text.pop_back();
     }
@@ -76,13 +74,13 @@ void host_exit::exit(int status) {
 
 llvm::Error host_exit::call(void (*function)(void **), void **arguments) {
   Frame frame;
-  // Not in a register: it is read after the jump.
+  // Not in a register: it is read after longjmp.
   Frame *volatile outer = innermost;
   innermost = &frame;
   bool ended = setjmp(frame.place) == 0;
   if (ended)
     function(arguments);
-  // Of the second return too: `ended` was written between the two.
+  // `ended` is written after setjmp returns, so it is valid for both returns.
   innermost = outer;
   if (!ended)
     return makeError(takeMessage(frame),
@@ -92,16 +90,11 @@ llvm::Error host_exit::call(void (*function)(void **), void **arguments) {
   return llvm::Error::success();
 }
 
-//===----------------------------------------------------------------------===//
-// Collectives
-//===----------------------------------------------------------------------===//
-
 namespace {
 
 thread_local host_collectives::Scope *current = nullptr;
 
-/// What is wrong with the collective at hand: the end of a call jumps over
-/// destructors.
+/// Error of the current collective. Static, because longjmp skips destructors.
 thread_local std::string why;
 
 void endIfWrong(ExitStatus status) {
@@ -114,15 +107,15 @@ void endIfWrong(ExitStatus status) {
 
 HostCollectives &get() {
   if (!current || !current->collectives)
-    why = "expected a group to be bound, found a program of several ranks that "
-          "one process runs alone";
+    why = "expected a bound group, found a program of several ranks in a "
+          "single process";
   endIfWrong(kExitBadInput);
   return *current->collectives;
 }
 
 int64_t getRank(int64_t group) { return get().getRank(group); }
 
-/// Says which collective of the call it is.
+/// Adds the name and number of the collective to the error.
 void nameCollective(const char *what) {
   ++current->count;
   if (!why.empty())

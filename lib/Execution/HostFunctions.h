@@ -1,16 +1,11 @@
-//===- HostFunctions.h - What code of this process calls --------*- C++ -*-===//
+//===- HostFunctions.h - Functions called by host code ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Code of the reference path calls functions of C where ranks meet
-// (mx/Conversion/MXToCPU/Collectives.h). These go to what a thread has set for
-// its calls.
-//
-// The reference path checks its data where it uses them, and ends the program
-// with a message where something is wrong (lib/Conversion/MXToCPU): it calls
-// dprintf and exit. In a process of another program these functions take
-// their place, and the message is the error of the call.
-//
+// Code of the reference path calls collectives by C names
+// (mx/Conversion/MXToCPU/Collectives.h), which are forwarded to the collectives
+// of the calling thread. On invalid data it calls dprintf and exit
+// (lib/Conversion/MXToCPU). In embedding processes these are replaced, and the
+// message becomes the error of the call.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_EXECUTION_HOSTFUNCTIONS_H
@@ -23,10 +18,10 @@
 
 namespace mx::host_collectives {
 
-/// Sets them for the calls of this thread until it is destroyed.
+/// Sets the collectives of this thread's calls until destroyed.
 class Scope {
 public:
-  /// `entry` is the function that is called.
+  /// `entry` is the called function.
   Scope(HostCollectives *collectives, llvm::StringRef entry);
   ~Scope();
   Scope(const Scope &) = delete;
@@ -34,7 +29,7 @@ public:
 
   HostCollectives *const collectives;
   const llvm::StringRef entry;
-  /// Those that the call has begun.
+  /// Number of collectives started in the call.
   int64_t count = 0;
 
 private:
@@ -48,11 +43,11 @@ void forEachFunction(llvm::function_ref<void(llvm::StringRef, void *)> add);
 
 namespace mx::host_exit {
 
-/// Calls compiled code. Where it called `exit`, what it had printed is the
-/// error; memory that it had allocated until then is lost.
+/// Calls compiled code. If the code calls `exit`, returns its output as the
+/// error; memory allocated by the call is leaked.
 llvm::Error call(void (*function)(void **), void **arguments);
 
-/// As those of C. What is printed to standard error is kept until the call
+/// Replacements of the C functions. Standard error is buffered until the call
 /// ends.
 int print(int file, const char *format, ...);
 [[noreturn]] void exit(int status);

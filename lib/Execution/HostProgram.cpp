@@ -1,12 +1,10 @@
-//===- HostProgram.cpp - Calls of code of this process --------------------===//
+//===- HostProgram.cpp - Calls of compiled host code ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Calls go through the C interface of the LLVM lowering: every tensor is a
-// memref descriptor {allocated, aligned, offset, sizes, strides}; results come
-// back in one struct whose address is the first argument. A memref has the
-// extents of its array: compiled code stores fp4 as bytes too.
-//
+// Calls use the C interface of the LLVM lowering. Each tensor is a memref
+// descriptor {allocated, aligned, offset, sizes, strides}; the first argument
+// points to the struct of results. A memref has the extents of its array,
+// because compiled code also stores fp4 as bytes.
 //===----------------------------------------------------------------------===//
 
 #include "HostFunctions.h"
@@ -22,7 +20,7 @@ using namespace mx;
 
 namespace {
 
-/// A memref descriptor in memory: 3 + 2 * rank words.
+/// Memref descriptor in memory: 3 + 2 * rank words.
 struct Descriptor {
   int64_t *words;
   int64_t rank;
@@ -54,13 +52,13 @@ struct Descriptor {
   }
 };
 
-/// The allocated pointer that LLVM lowering gives to constants (memref.global):
-/// such memory belongs to the module.
+/// Allocated pointer of constants (memref.global) in the LLVM lowering. The
+/// module owns this memory.
 void *const kConstantMemory = reinterpret_cast<void *>(0xdeadbeef);
 
-/// Compiled code frees and allocates with malloc too.
+/// Uses malloc, like compiled code.
 llvm::Expected<void *> allocate(size_t bytes) {
-  // Whole cache lines, so that vector loads of compiled code are aligned.
+  // Whole cache lines, so that vector loads are aligned.
   size_t rounded = (bytes + 63) / 64 * 64;
   void *memory =
       rounded < bytes ? nullptr : std::aligned_alloc(64, rounded + 64);
@@ -69,7 +67,7 @@ llvm::Expected<void *> allocate(size_t bytes) {
   return memory;
 }
 
-/// One call: owns the memory of its arguments and results.
+/// A call, which owns the memory of its arguments and results.
 class Call {
 public:
   explicit Call(ArrayRef<ArrayType> results) : resultTypes(results) {}
@@ -83,7 +81,7 @@ public:
   llvm::Error invoke(void (*function)(void **)) {
     return host_exit::call(function, slots.data());
   }
-  /// Takes over the memory of the results.
+  /// Takes ownership of the results.
   void adoptResults();
   llvm::Expected<std::vector<NpyArray>> readResults();
 
@@ -98,12 +96,11 @@ private:
   }
 
   ArrayRef<ArrayType> resultTypes;
-  /// Storage that keeps its address while it grows.
+  /// Storage with stable addresses.
   std::deque<std::vector<int64_t>> words;
   std::deque<void *> pointers;
   SmallVector<void *> slots;
   SmallVector<void *> owned;
-  /// Byte offsets of the results in the result struct.
   SmallVector<size_t> offsets;
   char *resultStruct = nullptr;
 };
@@ -122,7 +119,7 @@ llvm::Error Call::addArgument(const ArrayType &type, const NpyArray &array) {
     return memory.takeError();
   owned.push_back(*memory);
   llvm::copy(array.data, static_cast<uint8_t *>(*memory));
-  // Compiled code takes a bool of memory to be 0 or 1.
+  // Compiled code assumes that a bool in memory is 0 or 1.
   if (array.dtype == "b1")
     normalizeBools(*memory, array.data.size());
   int64_t rank = array.shape.size();
@@ -144,7 +141,7 @@ void Call::prepareResults() {
   if (resultTypes.empty())
     return;
   resultStruct = reinterpret_cast<char *>(newWords(bytes / 8 + 1));
-  // A single number is returned by value: the wrapper stores it through the
+  // A single number is returned by value; the wrapper stores it through the
   // slot after the arguments.
   if (resultTypes.size() == 1 && resultTypes[0].isScalar) {
     slots.push_back(resultStruct);
@@ -159,7 +156,7 @@ void Call::adoptResults() {
     if (type.isScalar)
       continue;
     void *memory = *reinterpret_cast<void **>(resultStruct + offset);
-    // Results may be an argument, or the same memory twice.
+    // Results may alias arguments or each other.
     if (memory && memory != kConstantMemory &&
         !llvm::is_contained(owned, memory))
       owned.push_back(memory);
@@ -217,7 +214,7 @@ private:
   std::shared_ptr<ExecutionEngine> engine;
   void (*function)(void **);
   std::string name;
-  /// Of one that makeRank made.
+  /// Set in programs that makeRank creates.
   std::unique_ptr<HostCollectives> ownCollectives;
 };
 
@@ -232,7 +229,7 @@ HostProgram::call(ArrayRef<const NpyArray *> inputs) {
   call.prepareResults();
   host_collectives::Scope scope(collectives, name);
   if (llvm::Error error = call.invoke(function)) {
-    // A caller of C is told the place first (mx-c/Compiler.h).
+    // Callers of the C interface get the location first (mx-c/Compiler.h).
     if (!ownCollectives)
       return error;
     ExitStatus status = getExitStatus(error);

@@ -1,10 +1,8 @@
-//===- PlanProgram.cpp - Launch plans that run in process -----------------===//
+//===- PlanProgram.cpp - Launch plans in process --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// What mx-compile writes to a directory is loaded from memory instead; the
-// runtime executes it in the same way.
-//
+// Loads the output of mx-compile from memory. The runtime executes it like a
+// program read from a directory.
 //===----------------------------------------------------------------------===//
 
 #include "Programs.h"
@@ -15,7 +13,7 @@ using namespace mx;
 
 namespace {
 
-/// What mx-compile would write, and the entry of it.
+/// Output of mx-compile, and the entry.
 struct Compiled {
   std::string manifest, ptx, data, symbol;
 };
@@ -35,7 +33,7 @@ public:
 private:
   llvm::Expected<std::vector<NpyArray>>
   call(ArrayRef<const NpyArray *> inputs) override;
-  /// Makes all groups of the program, and binds them.
+  /// Creates and binds all rank groups of the program.
   llvm::Error bindGroups(Ranks &ranks, int rank);
 
   std::shared_ptr<const Compiled> compiled;
@@ -55,10 +53,6 @@ PlanProgram::call(ArrayRef<const NpyArray *> inputs) {
   return why.empty() ? takeRuntimeError() : makeError(why);
 }
 
-//===----------------------------------------------------------------------===//
-// Loading
-//===----------------------------------------------------------------------===//
-
 llvm::Expected<std::unique_ptr<PlanProgram>>
 PlanProgram::load(std::shared_ptr<const Compiled> compiled) {
   LoadedProgram program = loadProgram(compiled->manifest, compiled->ptx,
@@ -72,11 +66,11 @@ PlanProgram::load(std::shared_ptr<const Compiled> compiled) {
 }
 
 namespace {
-/// What a group finds its ranks by.
+/// State of a rank group's creation.
 struct Meeting {
   Ranks &ranks;
   int rank;
-  /// Why they have not met.
+  /// Reason for a failed meeting.
   std::string why = {};
 };
 } // namespace

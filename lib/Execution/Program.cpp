@@ -1,9 +1,7 @@
-//===- Program.cpp - A compiled function that takes arrays ----------------===//
+//===- Program.cpp - Compiled functions on arrays -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// What programs of the CPU and of devices have in common.
-//
+// Code shared by host and device programs.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Execution/Program.h"
@@ -19,8 +17,8 @@ using namespace mx;
 Program::~Program() = default;
 
 llvm::Expected<func::FuncOp> mx::lookupEntry(ModuleOp module, StringRef name) {
-  // Types are read with the mx dialect's help, and shapes are propagated with
-  // tensor's, whether or not the file uses them.
+  // Reading types needs the mx dialect, and propagating shapes the tensor
+  // dialect, even if the file does not use them.
   module.getContext()->loadDialect<MXDialect, tensor::TensorDialect>();
   auto symbol = module.lookupSymbol(name);
   if (!symbol) {

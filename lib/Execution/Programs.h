@@ -1,10 +1,8 @@
-//===- Programs.h - Programs of the CPU and of devices ----------*- C++ -*-===//
+//===- Programs.h - Programs of hosts and devices ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// The reference path is code of this process. On a device the runtime executes
-// a launch plan, as it does what mx-compile wrote.
-//
+// The reference path is compiled code in this process. On a device the runtime
+// executes a launch plan, as for mx-compile.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_EXECUTION_PROGRAMS_H
@@ -19,8 +17,7 @@ class ExecutionEngine;
 
 namespace mx {
 
-/// Lowers a module in place; failures are reported through diagnostics or are
-/// the error.
+/// Lower a module in place. Failures are diagnostics or the returned error.
 llvm::Expected<std::unique_ptr<Program>>
 compileForHost(mlir::ModuleOp module, mlir::func::FuncOp entry,
                const CompileOptions &options);
@@ -28,7 +25,7 @@ llvm::Expected<std::unique_ptr<Program>>
 compileForDevice(mlir::ModuleOp module, mlir::func::FuncOp entry,
                  const CompileOptions &options);
 
-/// A program whose `function` is of `engine`, and whose entry is called `name`.
+/// Creates a program with `function` of `engine` and the entry `name`.
 std::unique_ptr<Program>
 makeHostProgram(std::shared_ptr<mlir::ExecutionEngine> engine,
                 void (*function)(void **), std::string name);
@@ -38,8 +35,8 @@ makeHostProgram(std::shared_ptr<mlir::ExecutionEngine> engine,
 /// Creates `directory` and writes `module` to NN-input.mlir in it.
 llvm::Error saveInput(const std::string &directory, mlir::ModuleOp module);
 
-/// Writes NN-PASS.mlir after each pass over a module that changed it. NN counts
-/// from 01.
+/// Writes NN-PASS.mlir after each module pass that changed the module. NN
+/// starts at 01.
 std::unique_ptr<mlir::PassInstrumentation>
 createSaveTempsInstrumentation(const std::string &directory);
 

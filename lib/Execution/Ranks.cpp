@@ -1,10 +1,8 @@
-//===- Ranks.cpp - The ranks of a program as threads ----------------------===//
+//===- Ranks.cpp - Ranks of a program as threads --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Ranks show each other where their bytes are, copy what they need, and meet
-// again before those bytes may change.
-//
+// Ranks exchange addresses, copy the required bytes, and synchronize again
+// before the bytes may change.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Execution/Ranks.h"
@@ -38,7 +36,7 @@ std::string Ranks::meet(int rank, const void *address) {
   return meetings != meeting ? std::string() : failure;
 }
 
-/// In the words of the runtime's groups.
+/// Uses the message of the runtime's groups.
 std::string Ranks::describeMissing() const {
   std::vector<std::string> missing;
   for (int rank = 0; rank < getCount(); ++rank)

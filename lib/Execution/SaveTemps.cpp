@@ -1,9 +1,5 @@
-//===- SaveTemps.cpp - Keep the IR after every pass -----------------------===//
+//===- SaveTemps.cpp - IR after every pass --------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
-//
-// A pass instrumentation that writes files.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Programs.h"
@@ -46,7 +42,7 @@ public:
     if (text == last)
       return;
     last = std::move(text);
-    // A pass manager nested on functions has no name of its own.
+    // Nested pass managers have no name.
     StringRef name = pass->getArgument();
     std::string file;
     llvm::raw_string_ostream(file)

@@ -1,11 +1,9 @@
-//===- Session.cpp - What a tool needs to read a program ------------------===//
+//===- Session.cpp - Contexts of tools that read programs -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// The dialects that files and pipelines use, with the interfaces that
-// bufferization, inlining and the translation to LLVM IR look up. Registering
-// every dialect of MLIR would cost more time than compiling a small file.
-//
+// Registers only the dialects of files and pipelines, with the interfaces for
+// bufferization, inlining and translation to LLVM IR. Registering all of MLIR
+// would take longer than compiling a small file.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Execution/Session.h"
@@ -119,11 +117,11 @@ static DialectRegistry makeRegistry() {
   return registry;
 }
 
-// One small module: threads would cost more than they save.
+// A single small module: threads would cost more than they save.
 Session::Session(const Notices &notices)
     : context(makeRegistry(), MLIRContext::Threading::DISABLED),
       printer(sources, context) {
-  // Messages are for whoever wrote the file: the place says enough.
+  // The location suffices for the author of the file.
   context.printOpOnDiagnostic(false);
   if (!notices.areWanted())
     context.getDiagEngine().registerHandler([](Diagnostic &diagnostic) {

@@ -1,10 +1,8 @@
-//===- Traffic.cpp - Bytes that a program moves through memory ------------===//
+//===- Traffic.cpp - Memory traffic of programs ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Sizes are followed from where they are used to constants and to the extents
-// of arguments, as affine expressions over the latter.
-//
+// Computes sizes as affine expressions of argument extents, by following them
+// to constants and arguments.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Execution/Traffic.h"
@@ -39,7 +37,7 @@ AffineExpr Traffic::sum(AffineExpr TrafficStep::*bytes,
 
 namespace {
 
-/// Follows sizes in one function.
+/// Computes sizes in a function.
 class Sizes {
 public:
   Sizes(func::FuncOp function, Traffic &traffic)
@@ -48,9 +46,9 @@ public:
   AffineExpr constant(int64_t number) {
     return getAffineConstantExpr(number, function.getContext());
   }
-  /// Of an index; null if it is not known.
+  /// Returns the value of an index, or null if unknown.
   AffineExpr get(OpFoldResult value);
-  /// A dimension of a tensor or memref.
+  /// Returns a dimension of a tensor or memref.
   AffineExpr getDim(Value shaped, int64_t dim);
   AffineExpr getBytes(Value shaped);
 
@@ -111,7 +109,7 @@ AffineExpr Sizes::getExtent(BlockArgument argument, int64_t dim) {
   return getAffineSymbolExpr(symbol, function.getContext());
 }
 
-/// Of operations that know the sizes of their results.
+/// Returns a result dimension of operations with explicit sizes.
 AffineExpr Sizes::getResultDim(OpResult result, int64_t dim) {
   Operation *op = result.getOwner();
   auto ofMixed = [&](ArrayRef<OpFoldResult> sizes) { return get(sizes[dim]); };
@@ -160,7 +158,7 @@ AffineExpr Sizes::getDim(Value shaped, int64_t dim) {
   return getResultDim(cast<OpResult>(shaped), dim);
 }
 
-/// Rows and columns of scales and of operands that are stored in tiles.
+/// Rounds rows and columns of tiled scales and operands up to tiles.
 static void roundToTiles(Type type, MutableArrayRef<AffineExpr> sizes) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (OperandOrderAttrInterface order = getOrder(type)) {
@@ -182,9 +180,10 @@ static void roundToTiles(Type type, MutableArrayRef<AffineExpr> sizes) {
   blocks = blocks.ceilDiv(kScaleTileBlocks) * kScaleTileBlocks;
 }
 
-/// Of elements of 4 bits two share a byte; those of 6 have one each.
+/// Returns bytes; two 4-bit elements share a byte, a 6-bit element fills a
+/// byte.
 AffineExpr Sizes::getBytes(Value shaped) {
-  // The same bytes in another shape.
+  // Reshapes keep the bytes.
   while (isa_and_present<memref::CollapseShapeOp, memref::ExpandShapeOp,
                          tensor::CollapseShapeOp, tensor::ExpandShapeOp>(
       shaped.getDefiningOp()))
@@ -211,7 +210,7 @@ AffineExpr Sizes::getBytes(Value shaped) {
 
 namespace {
 
-/// Counts a step's operands, each once.
+/// Counts each operand of a step once.
 class StepCounter {
 public:
   StepCounter(Sizes &sizes, StringRef name, bool isLaunch) : sizes(sizes) {
@@ -231,7 +230,7 @@ private:
   DenseSet<Value> reads, writes;
 };
 
-/// Whether a kernel reads and writes what an argument of it shows.
+/// Accesses of a kernel to an argument.
 struct ArgumentUse {
   bool reads = false, writes = false;
 };
@@ -297,7 +296,7 @@ Traffic mx::countLaunches(func::FuncOp function) {
   return traffic;
 }
 
-/// Whether an operation reads what a destination holds.
+/// Returns true if an operation reads its destination.
 static bool readsInit(Operation *op, OpOperand &init) {
   if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
     return linalgOp.payloadUsesValueFromOperand(&init);

@@ -1,12 +1,9 @@
-//===- VerifyShapes.cpp - Find wrong shapes before running ----------------===//
+//===- VerifyShapes.cpp - Verification of argument shapes -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// A function of dynamic shapes says nothing wrong until it is called. Before a
-// call the concrete shapes of the arguments are propagated through a copy of
-// the function, so that the verifiers of the operations can compare them: a
-// mismatch becomes the same message, at the same place, as in static IR.
-//
+// Before a call the shapes of the arguments are propagated through a copy of
+// the function, and the verifiers of its operations compare them. A mismatch
+// has the same message and location as in static IR.
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -20,8 +17,8 @@
 using namespace mlir;
 using namespace mx;
 
-/// The type of an argument whose array is known; the logical shape of a
-/// tiled layout cannot be told from its tiles and stays dynamic.
+/// Returns the type of an argument with the shape of its array. The logical
+/// shape of tiled layouts does not follow from the array and stays dynamic.
 static RankedTensorType refine(RankedTensorType type, const NpyArray &array) {
   if (hasTiledLayout(type))
     return type;
@@ -36,7 +33,7 @@ LogicalResult mx::verifyShapes(func::FuncOp entry,
                                ArrayRef<NpyArray> arguments) {
   OwningOpRef<ModuleOp> module = entry->getParentOfType<ModuleOp>().clone();
   auto function = cast<func::FuncOp>(module->lookupSymbol(entry.getSymName()));
-  // The copy has no caller: its type may change.
+  // The copy has no callers, so its type may change.
   function.setSymName(
       (entry.getSymName() + "__with_shapes_of_arguments").str());
   Block &body = function.getBody().front();
@@ -58,7 +55,7 @@ LogicalResult mx::verifyShapes(func::FuncOp entry,
                                            function.getResultTypes()));
 
   PassManager pm(module->getContext());
-  // The point is what the verifier says afterwards, once.
+  // Verify once at the end, where errors are reported.
   pm.enableVerifier(false);
   buildMXBeginPipeline(pm);
   pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());

@@ -1,9 +1,5 @@
-//===- InitAll.cpp - Register what mx adds to MLIR ------------------------===//
+//===- InitAll.cpp - Registration of dialects and passes ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
-//
-// The one list of the project's dialects, passes and pipelines.
-//
 //===----------------------------------------------------------------------===//
 
 #include "mx/InitAll.h"
@@ -40,10 +36,10 @@ void mx::registerAllDialects(mlir::DialectRegistry &registry) {
                   mx::mxbar::MXBarDialect, mx::mxplan::MXPlanDialect>();
   mx::registerTilingInterfaceExternalModels(registry);
   mx::registerBufferizableOpInterfaceExternalModels(registry);
-  // mx-check-accesses asks them what to ask at run time.
+  // mx-check-accesses generates checks through these interfaces.
   mlir::linalg::registerRuntimeVerifiableOpInterfaceExternalModels(registry);
   mlir::memref::registerRuntimeVerifiableOpInterfaceExternalModels(registry);
-  // `convert-to-llvm` asks the dialects in kernels how to lower themselves.
+  // `convert-to-llvm` lowers dialects in kernels through these interfaces.
   mlir::arith::registerConvertArithToLLVMInterface(registry);
   mlir::cf::registerConvertControlFlowToLLVMInterface(registry);
   mlir::registerConvertMemRefToLLVMInterface(registry);

@@ -1,4 +1,4 @@
-//===- EntryCall.cpp - Call an entry on arrays of the host ----------------===//
+//===- EntryCall.cpp - Calls of entries on host arrays --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@ struct Free {
   void operator()(void *memory) const { (void)mxMemFree(memory); }
 };
 
-/// One call; methods return false after an error.
+/// A call; methods return false after an error.
 class EntryCall {
 public:
   EntryCall(mxEntry entry, const std::vector<const NpyArray *> &inputs,
@@ -44,7 +44,7 @@ private:
   std::vector<std::unique_ptr<void, Free>> memory;
   std::vector<mxArgument> arguments;
   std::vector<void *> places;
-  /// Results whose shape follows from the run.
+  /// Results with a shape that is only known after the run.
   std::vector<mxTakenMemory> taken;
 };
 
@@ -70,7 +70,7 @@ bool EntryCall::prepareResult(size_t index) {
   if (mxEntryGetResult(entry, int32_t(index), &type) != MX_SUCCESS)
     return false;
   array.dtype = type.dtype;
-  array.shape.resize(size_t(type.rank) + 1); // room, also for no dimension
+  array.shape.resize(size_t(type.rank) + 1); // not empty for rank 0
   if (type.isTaken) {
     taken[index].shape = array.shape.data();
     places[index] = &taken[index];
@@ -174,7 +174,7 @@ std::string mx::takeRuntimeMessage(int &status) {
   std::string text = mxGetLastError();
   status = mxGetLastStatus();
   mxClearError();
-  // A simulator's report ends its paragraphs.
+  // Reports of the simulator end with blank lines.
   text.erase(text.find_last_not_of(" \n") + 1);
   return text.empty() ? mxStatusName(status) : text;
 }

@@ -1,7 +1,7 @@
-//===- Launch.cpp - Run a compiled directory on arrays --------------------===//
+//===- Launch.cpp - Execution of compiled directories ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reads arrays, brings them to the device, launches the entry, takes the
+// Reads arrays, copies them to the device, launches the entry and copies the
 // results back.
 //===----------------------------------------------------------------------===//
 
@@ -21,21 +21,19 @@ using namespace mx;
 
 namespace {
 
-/// Prints the message, and returns the status.
 ExitStatus report(const std::string &message,
                   ExitStatus status = kExitBadInput) {
   fprintf(stderr, "mx-launch: %s\n", printable(message).c_str());
   return status;
 }
 
-/// Reports what the runtime found.
 ExitStatus reportLastError() {
   int code = 0;
   std::string text = takeRuntimeMessage(code);
   return report(text, getExitStatus(code));
 }
 
-/// "?x512xu1"
+/// Returns a string like "?x512xu1".
 std::string typeString(const mxValueInfo &info) {
   std::string text;
   for (int32_t i = 0; i < info.rank; ++i)
@@ -44,7 +42,7 @@ std::string typeString(const mxValueInfo &info) {
   return text + info.dtype;
 }
 
-/// Whether an argument takes the array, as it is or converted.
+/// Returns true if an argument accepts the array, directly or converted.
 bool isOfType(const NpyArray &array, const mxValueInfo &info) {
   bool same =
       (array.dtype == info.dtype || convertsFloats(info.type, array.dtype)) &&
@@ -54,14 +52,12 @@ bool isOfType(const NpyArray &array, const mxValueInfo &info) {
   return same;
 }
 
-/// Whether the device in use is the simulator.
 bool isSimulated() {
   mxDeviceInfo info = mxSized<mxDeviceInfo>();
   return !mxGetDeviceInfo(&info) && info.kind == std::string("sim");
 }
 
-/// One run of one entry; methods return kExitClean or a status that was
-/// reported.
+/// Run of an entry. Methods return kExitClean, or a status after reporting.
 class Run {
 public:
   Run(const LaunchOptions &options, const Notices &notices, mxEntry entry)
@@ -150,7 +146,7 @@ ExitStatus Run::run() {
   return writeResults();
 }
 
-/// "main(x: tensor<4xf32>, n: index) -> (tensor<4xf32>)"
+/// Prints e.g. "main(x: tensor<4xf32>, n: index) -> (tensor<4xf32>)".
 ExitStatus printEntry(mxEntry entry) {
   mxEntryInfo info = mxSized<mxEntryInfo>();
   mxValueInfo value = mxSized<mxValueInfo>();
@@ -172,7 +168,7 @@ ExitStatus printEntry(mxEntry entry) {
   return kExitClean;
 }
 
-/// "ep: a group of 2 ranks, with at most 8192 tokens each"
+/// Prints e.g. "ep: a group of 2 ranks, with at most 8192 tokens each".
 ExitStatus printGroups(mxProgram program) {
   for (int32_t i = 0; i < mxProgramGroupCount(program); ++i) {
     mxProgramGroupInfo info = mxSized<mxProgramGroupInfo>();
@@ -200,7 +196,7 @@ ExitStatus printEntries(mxProgram program) {
 // Rank groups
 //===----------------------------------------------------------------------===//
 
-/// Which groups are named must be known before a rank waits for others.
+/// Checks names before a rank waits for others.
 ExitStatus checkNames(const std::vector<std::string> &known,
                       const std::vector<LaunchRankGroup> &named) {
   std::string names;
@@ -250,8 +246,8 @@ ExitStatus bind(mxProgram program, const mxProgramGroupInfo &info,
   return kExitClean;
 }
 
-/// Connects to all rank groups of the program where the options say, and binds
-/// it to them: one process is one rank. Rank 0 listens, the others connect.
+/// Connects to all rank groups of the program and binds them. This process is a
+/// rank; rank 0 listens, and the others connect.
 ExitStatus bindRankGroups(mxProgram program, const LaunchOptions &options,
                           std::vector<OwnedGroup> &groups) {
   std::vector<mxProgramGroupInfo> infos(size_t(mxProgramGroupCount(program)),
@@ -264,7 +260,7 @@ ExitStatus bindRankGroups(mxProgram program, const LaunchOptions &options,
   }
   if (ExitStatus status = checkNames(names, options.groups))
     return status;
-  // In the order of the program, which all ranks have.
+  // All ranks use the order of the program.
   for (const mxProgramGroupInfo &info : infos)
     if (ExitStatus status = bind(program, info, options, groups))
       return status;
@@ -274,7 +270,7 @@ ExitStatus bindRankGroups(mxProgram program, const LaunchOptions &options,
 } // namespace
 
 int mx::launch(const LaunchOptions &options) {
-  // Errors come back as statuses: a tool must not be aborted by a kernel.
+  // Return errors as statuses: a kernel must not abort a tool.
   mxSetErrorPolicy(MX_ERRORS_RETURN);
   LapTimer watch(options.printTiming);
   Notices notices("mx-launch", options.quiet);

@@ -1,9 +1,5 @@
-//===- CtaGroups.h - CTAs that an instruction is for ------------*- C++ -*-===//
+//===- CtaGroups.h - CTA groups in NVVM -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
-//
-// `.cta_group` as NVVM names it.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_NVVM_CTAGROUPS_H

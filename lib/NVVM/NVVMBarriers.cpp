@@ -1,10 +1,7 @@
-//===- NVVMBarriers.cpp - Barriers in shared memory ----------------------===//
+//===- NVVMBarriers.cpp - Barriers in shared memory -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// The methods of NVVMBuilder that hand work from thread to thread: mbarrier,
-// and cluster launch control, whose answers arrive at one.
-//
+// Methods of NVVMBuilder for mbarriers and cluster launch control.
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -27,7 +24,7 @@ void NVVMBuilder::fenceBarrierInit() {
   NVVM::FenceMbarrierInitOp::create(*this);
 }
 
-/// How often an instruction arrives, where that is not once.
+/// Returns the number of arrivals, or null for 1.
 static Value getArrivals(NVVMBuilder &builder, int64_t count) {
   return count == 1 ? Value() : builder.i32(count);
 }
@@ -83,7 +80,7 @@ void NVVMBuilder::arriveAt(Value barrier, int64_t rank, bool isOrdered) {
 }
 
 void NVVMBuilder::wait(Value barrier, Value parity, bool cluster) {
-  // try_wait may give up before the phase completes, so it stands in a loop.
+  // try_wait may return before the phase completes.
   scf::WhileOp::create(
       *this, TypeRange(), ValueRange(),
       [&](OpBuilder &builder, Location loc, ValueRange) {

@@ -1,9 +1,5 @@
-//===- NVVMBuilder.cpp - Numbers, addresses and threads -------------------===//
+//===- NVVMBuilder.cpp - Constants, addresses and threads -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
-//
-// The methods of NVVMBuilder that the others are built of.
-//
 //===----------------------------------------------------------------------===//
 
 #include "mx/NVVM/NVVMBuilder.h"
@@ -15,7 +11,7 @@ using namespace mlir;
 using namespace mx::mxgpu;
 
 //===----------------------------------------------------------------------===//
-// Numbers and addresses
+// Constants and addresses
 //===----------------------------------------------------------------------===//
 
 Value NVVMBuilder::i1(bool value) {
@@ -45,7 +41,7 @@ Value NVVMBuilder::shared(Value offset) {
 }
 
 Value NVVMBuilder::offset(Value pointer, Value bytes) {
-  // Offsets from the start of shared memory are added first, in 32 bits.
+  // Add offsets from the start of shared memory first, in 32 bits.
   auto start = pointer.getDefiningOp<LLVM::GEPOp>();
   if (start && start.getBase().getDefiningOp<LLVM::AddressOfOp>() &&
       start.getIndices().size() == 1 && start.getElemType().isInteger(8)) {
@@ -101,10 +97,6 @@ Value NVVMBuilder::after(Value value, Value earlier) {
   return add(value, arith::ExtUIOp::create(*this, value.getType(), zero));
 }
 
-//===----------------------------------------------------------------------===//
-// Threads
-//===----------------------------------------------------------------------===//
-
 Value NVVMBuilder::threadId() {
   return NVVM::ThreadIdXOp::create(*this, getI32Type());
 }
@@ -129,7 +121,7 @@ Value NVVMBuilder::ctaRank() {
 }
 Value NVVMBuilder::isLeader() { return isEqual(ctaRank(), i32(0)); }
 
-// Not nvvm.barrier: printed with locations it does not parse in LLVM 22.
+// Avoid nvvm.barrier: LLVM 22 cannot parse its own output with locations.
 void NVVMBuilder::syncCta() { NVVM::Barrier0Op::create(*this); }
 void NVVMBuilder::syncWarp() { NVVM::SyncWarpOp::create(*this, i32(-1)); }
 
@@ -160,7 +152,7 @@ void NVVMBuilder::launchDependentGrids() {
 }
 
 //===----------------------------------------------------------------------===//
-// Numbers
+// Arithmetic
 //===----------------------------------------------------------------------===//
 
 Value NVVMBuilder::approximateReciprocal(Value x) {

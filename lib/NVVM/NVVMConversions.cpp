@@ -1,9 +1,7 @@
 //===- NVVMConversions.cpp - Conversions of numbers -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// The methods of NVVMBuilder that change numbers: cvt, prmt, rcp.
-//
+// Methods of NVVMBuilder for cvt, prmt and rcp.
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -90,8 +88,8 @@ Value NVVMBuilder::joinHalves(Value lo, Value hi) {
   return LLVM::BitcastOp::create(*this, getI32Type(), joinPair(*this, lo, hi));
 }
 
-/// In PTX, as registers of 8 bits, which ptxas joins in the conversions
-/// themselves, are in no other language.
+/// Uses PTX: 8-bit registers, which ptxas packs within the conversions, do not
+/// exist in LLVM.
 Value NVVMBuilder::convertToE2M1(ValueRange eight) {
   std::string text = "{ .reg .b8 pair<4>;";
   for (int i = 0; i < 4; ++i)

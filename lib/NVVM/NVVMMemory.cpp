@@ -1,10 +1,7 @@
 //===- NVVMMemory.cpp - Copies, loads and stores -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// The methods of NVVMBuilder that move data: bulk copies, shared and global
-// memory.
-//
+// Methods of NVVMBuilder for bulk copies, shared and global memory.
 //===----------------------------------------------------------------------===//
 
 #include "CtaGroups.h"
@@ -182,9 +179,8 @@ void NVVMBuilder::accessGlobal(StringRef instruction, StringRef type,
       /*operand_attrs=*/ArrayAttr());
 }
 
-// Cache eviction priorities of plain stores, and reductions of vectors, have no
-// intrinsic. An inline asm without `.aligned` instructions may be copied and
-// moved.
+// L2 policies of plain stores, and vector reductions, have no intrinsic. Inline
+// asm without `.aligned` instructions may be duplicated and moved.
 void NVVMBuilder::storeGlobal(Value pointer, int64_t offset,
                               ArrayRef<Value> words, Value condition,
                               Value policy) {

@@ -1,10 +1,8 @@
 //===- NVVMMmaSync.cpp - Matrix instructions of a warp --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// The methods of NVVMBuilder that multiply by mma.sync, whose operands,
-// scales and accumulators are registers.
-//
+// Methods of NVVMBuilder for mma.sync, with operands, scales and accumulators
+// in registers.
 //===----------------------------------------------------------------------===//
 
 #include "Registers.h"
@@ -15,7 +13,7 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// LLVM has no floats of 8 bits.
+/// LLVM has no 8-bit floats.
 SmallVector<Value> NVVMBuilder::getWords(Value vector) {
   auto type = cast<VectorType>(vector.getType());
   int64_t bits = type.getElementTypeBitWidth();
@@ -66,7 +64,8 @@ static NVVM::MMABlockScaleKind getMmaSyncKind(target::MmaKind kind) {
                                        : NVVM::MMABlockScaleKind::MXF4NVF4;
 }
 
-/// Scales of a row that one instruction takes (PTX ISA, mma, .scale_vec_size).
+/// Converts the scales per row of an instruction (PTX ISA, mma,
+/// .scale_vec_size).
 static NVVM::ScaleVecSize getScaleVecSize(int64_t scales) {
   return scales == 1   ? NVVM::ScaleVecSize::X1
          : scales == 2 ? NVVM::ScaleVecSize::X2

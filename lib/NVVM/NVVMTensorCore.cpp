@@ -1,9 +1,7 @@
-//===- NVVMTensorCore.cpp - Matrix instructions --------------------------===//
+//===- NVVMTensorCore.cpp - Tensor memory and tcgen05 ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// The methods of NVVMBuilder that feed tensor cores and read their results.
-//
+// Methods of NVVMBuilder for tensor cores.
 //===----------------------------------------------------------------------===//
 
 #include "CtaGroups.h"
@@ -90,7 +88,7 @@ static NVVM::MMABlockScaleKind getBlockScaleKind(mx::target::MmaKind kind) {
 void NVVMBuilder::mmaBlockScaled(const mx::target::InstrDescriptor &instruction,
                                  Value d, Value a, Value b, Value accumulate,
                                  Value aScales, Value bScales) {
-  // The spelling .block16 or .block32, which all chips of the family have.
+  // All chips of the family support .block16 and .block32.
   auto blockScale = instruction.blockSize == 16
                         ? NVVM::Tcgen05MMABlockScale::BLOCK16
                         : NVVM::Tcgen05MMABlockScale::BLOCK32;
@@ -130,10 +128,9 @@ Value NVVMBuilder::loadTensorMemory(Value address, int64_t columns) {
   return makeVector(*this, tie(getElements(*this, loaded), "r"));
 }
 
-/// LLVM does not know that registers are filled by the wait before, and would
-/// pack or even use them between the two. An empty asm that takes and gives
-/// each register stands after the wait, since both have side effects; what
-/// follows uses its results.
+/// LLVM does not model that the wait fills registers, and might use them early.
+/// An empty asm with side effects after the wait takes and returns each
+/// register; later uses depend on its results.
 SmallVector<Value> NVVMBuilder::tie(ValueRange values, StringRef constraint) {
   size_t count = values.size();
   SmallVector<Type> types(values.getTypes());
@@ -162,8 +159,8 @@ SmallVector<Value> NVVMBuilder::tie(ValueRange values, StringRef constraint) {
 }
 
 Value NVVMBuilder::matrixDescriptor(uint64_t word, Value pointer) {
-  // Descriptors hold 18 bits of an address. Addresses of a CTA's memory stay
-  // below that, so that sums do not carry into other fields.
+  // Descriptors contain 18 bits of an address. Addresses in a CTA are below
+  // that, so sums do not carry into other fields.
   auto [start, bytes] = splitOffset(pointer);
   Value address = LLVM::PtrToIntOp::create(*this, getI64Type(), start);
   Value inCta = andBits(address, i64(mx::target::kDescriptorAddressMask));

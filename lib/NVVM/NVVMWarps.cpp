@@ -1,9 +1,7 @@
-//===- NVVMWarps.cpp - Lanes of a warp, and CTAs by a counter -------------===//
+//===- NVVMWarps.cpp - Warp operations and CTA counters -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// What threads learn from each other without shared memory.
-//
+// Communication between threads without shared memory.
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -28,8 +26,8 @@ Value NVVMBuilder::electOne() {
   return NVVM::ElectSyncOp::create(*this, getI1Type(), /*membermask=*/Value());
 }
 
-/// All 32 lanes take part. The last operand of shfl bounds the lanes that are
-/// read: from above, for `up` from below (PTX ISA, shfl.sync).
+/// All 32 lanes execute it. The last operand of shfl bounds the lanes read:
+/// from above, for `up` from below (PTX ISA, shfl.sync).
 static Value shuffle(NVVMBuilder &builder, NVVM::ShflKind kind, Value value,
                      Value lane) {
   Value bound = builder.i32(kind == NVVM::ShflKind::up ? 0 : 31);

@@ -1,11 +1,8 @@
 //===- NVVMWgmma.cpp - Matrix instructions of a warpgroup -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// The methods of NVVMBuilder that emit wgmma. NVVM has no operation for the
-// form with A in registers; what its operation for descriptors becomes is
-// written here with registers.
-//
+// Methods of NVVMBuilder for wgmma. NVVM has no operation for A in registers,
+// so this form uses inline asm like the lowering of the form with descriptors.
 //===----------------------------------------------------------------------===//
 
 #include "Registers.h"
@@ -30,13 +27,12 @@ Value NVVMBuilder::waitWarpgroup(Value accumulators, int64_t pending,
   return makeVector(*this, tie(getElements(*this, accumulators), "f"));
 }
 
-/// They are tied, so that what computes them stands before the fence of the
-/// instructions that use them: ptxas serializes instructions whose registers
-/// are written after it.
+/// Ties the registers, so that they are written before the fence: ptxas
+/// serializes instructions with registers written after it.
 SmallVector<Value> NVVMBuilder::packWords(Value vector) {
   auto type = cast<VectorType>(vector.getType());
   unsigned bits = type.getElementTypeBitWidth();
-  // LLVM has no floats of 8 bits.
+  // LLVM has no 8-bit floats.
   if (bits == 8)
     vector = bitcast(type.clone(getIntegerType(8)), vector);
   SmallVector<Value> elements = getElements(*this, vector);
@@ -70,7 +66,7 @@ static NVVM::WGMMATypes getWgmmaType(mx::target::MmaType type) {
   llvm_unreachable("the verifier lets only types of wgmma pass");
 }
 
-/// `$0, $1, ...`: operands of an inline instruction from number `first` on.
+/// Returns `$0, $1, ...`: operands of inline asm from `first` on.
 static std::string nameOperands(size_t first, size_t count) {
   std::string text;
   for (size_t i = first; i < first + count; ++i)
@@ -78,16 +74,15 @@ static std::string nameOperands(size_t first, size_t count) {
   return text;
 }
 
-/// What is constant in all of them: accumulators are added to (scale-d),
-/// nothing is negated, and B is K-major (imm-trans-b, which only 16-bit types
-/// have).
+/// Constant modifiers: accumulate (scale-d), no negation, K-major B
+/// (imm-trans-b, which only 16-bit types have).
 static std::string spellInRegisters(const WgmmaShape &shape,
                                     size_t accumulators, size_t words) {
   std::string types[] = {
       NVVM::stringifyWGMMATypes(getWgmmaType(shape.a)).str(),
       NVVM::stringifyWGMMATypes(getWgmmaType(shape.b)).str()};
-  // $accumulators to $(2 accumulators - 1) are the old accumulators, in the
-  // registers of the new ones.
+  // Operands $accumulators to $(2 accumulators - 1) are the old accumulators,
+  // in the same registers as the new accumulators.
   return "{\n.reg .pred p;\nsetp.ne.b32 p, 1, "
          "0;\nwgmma.mma_async.sync.aligned.m" +
          std::to_string(shape.m) + "n" + std::to_string(shape.n) + "k" +

@@ -9,11 +9,11 @@
 
 namespace mx::mxgpu {
 
-/// The elements of a vector, each in a register of its own.
+/// Extracts the elements of a vector to scalars.
 llvm::SmallVector<mlir::Value> getElements(NVVMBuilder &builder,
                                            mlir::Value vector);
 
-/// A vector of them.
+/// Builds a vector from scalars.
 mlir::Value makeVector(NVVMBuilder &builder, mlir::ValueRange elements);
 
 } // namespace mx::mxgpu

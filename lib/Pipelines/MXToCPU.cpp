@@ -1,11 +1,9 @@
-//===- MXToCPU.cpp - The reference path -----------------------------------===//
+//===- MXToCPU.cpp - Pipeline of the reference path -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Tensors become buffers, mx operations become loops, and the rest goes the
-// way of every upstream module. Entry functions return buffers that they own
-// alone: the caller frees their allocated pointers.
-//
+// Bufferizes tensors, lowers mx operations to loops, and runs upstream's
+// lowering. Entry functions own the buffers that they return; the caller frees
+// their allocated pointers.
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
@@ -34,8 +32,8 @@
 using namespace mlir;
 using namespace mx;
 
-/// Arithmetic on f16 and bf16 -> f32 with integer conversions: one rounding per
-/// operation, as the types say.
+/// Expands f16 and bf16 arithmetic to f32 with integer conversions, rounding
+/// once per operation.
 static void addHalfExpansion(OpPassManager &pm) {
   arith::ArithEmulateUnsupportedFloatsOptions options;
   options.sourceTypeStrs = {"f16", "bf16"};
@@ -46,7 +44,7 @@ static void addHalfExpansion(OpPassManager &pm) {
   pm.addPass(mx::createMXExpandHalfConversions());
 }
 
-/// Loops and memrefs -> the LLVM dialect.
+/// Lowers loops and memrefs to the LLVM dialect.
 static void addUpstreamLowering(OpPassManager &pm) {
   pm.addPass(mx::createMXExpandReshapes());
   pm.addPass(memref::createExpandStridedMetadataPass());
@@ -74,7 +72,7 @@ void mx::buildMXToCPUPipeline(OpPassManager &pm) {
   pm.addPass(createMXDefineArith());
   pm.addPass(createMXExpandMath());
   pm.addPass(createCanonicalizerPass());
-  // It finds more constants.
+  // Run again, after canonicalization found more constants.
   pm.addPass(createMXVerifyDims());
   addBufferization(pm);
   pm.addPass(createMXDropDeallocations());

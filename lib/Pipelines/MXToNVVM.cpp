@@ -1,8 +1,8 @@
-//===- MXToNVVM.cpp - Tensor functions to kernels and host code -----------===//
+//===- MXToNVVM.cpp - Pipelines for NVIDIA GPUs ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Each step leaves IR that prints, parses and verifies.
+// The IR after each step can be printed, parsed and verified.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,12 +41,12 @@
 using namespace mlir;
 using namespace mx;
 
-/// scf, arith, vector and memref in kernels -> the LLVM dialect.
+/// Converts scf, arith, vector and memref in kernels to the LLVM dialect.
 static void addKernelsToLLVM(OpPassManager &pm) {
   OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>();
   kernels.addPass(createCanonicalizerPass());
   kernels.addPass(createCSEPass());
-  // Arithmetic on f16 and bf16 as on the CPU: in f32, rounded to the type.
+  // Computes f16 and bf16 in f32 and rounds, as on the CPU.
   arith::ArithEmulateUnsupportedFloatsOptions halves;
   halves.sourceTypeStrs = {"f16", "bf16"};
   halves.targetTypeStr = "f32";
@@ -69,20 +69,20 @@ void mx::buildMXFusionPipeline(OpPassManager &pm,
   pm.addPass(createMXClampIndices());
   pm.addPass(createMXDecomposeTensors({/*onDevice=*/true}));
   pm.addPass(createMXDefineArith());
-  // Upstream decides at run time, in host memory, who owns a buffer that a call
-  // returns. Device memory has no place for that, so calls are inlined. The
-  // inliner must not simplify: folding would compute functions of constants.
+  // Upstream tracks ownership of returned buffers at run time in host memory,
+  // which does not work for device memory, so inline calls. The inliner must
+  // not simplify: folding would evaluate functions of constants.
   pm.addPass(createInlinerPass({}, [](OpPassManager &) {}));
-  // Before fusion, as on the CPU: what stands in operations of its own must not
-  // become a sigmoid on one path only.
+  // Expand before fusion, as on the CPU, so that separate operations do not
+  // become a sigmoid on a single path.
   pm.addPass(createMXExpandMath());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
-  // The canonicalizer finds more constants.
+  // The canonicalizer exposes more constants.
   pm.addPass(createMXVerifyDims());
   if (options.fuse) {
-    // What the shared memory of a kernel along both axes has room for, and the
-    // columns of its tiles.
+    // Bits per element that fit shared memory for both axes, and the columns of
+    // a tile.
     constexpr int64_t kValueBits = 48, kConcatMultiple = 128;
     pm.addPass(createMXFusePrologues({kValueBits, kConcatMultiple}));
     pm.addPass(createMXFuseEpilogues());
@@ -93,8 +93,8 @@ void mx::buildMXFusionPipeline(OpPassManager &pm,
   pm.addPass(createMXGroupBatches());
 }
 
-/// Upstream's pipeline, but for plans, which free nothing: those only keep the
-/// copies of what a function returns and does not own.
+/// Adds upstream's deallocation. Plans free nothing and only keep the copies of
+/// returned buffers that the function does not own.
 static void addDeallocation(OpPassManager &pm, bool isPlan) {
   if (!isPlan) {
     bufferization::buildBufferDeallocationPipeline(
@@ -109,21 +109,21 @@ static void addDeallocation(OpPassManager &pm, bool isPlan) {
   pm.addPass(createCSEPass());
 }
 
-/// Checks on the host fold once CSE has merged the sizes that they compare.
+/// Folds host checks after CSE has merged the compared sizes.
 static void addHostSimplification(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
 }
 
-/// From functions on tensors to those that schedules are chosen for.
+/// Lowers functions on tensors to matmuls without schedules.
 static void addMatmuls(OpPassManager &pm, const MXToNVVMOptions &options) {
   buildMXFusionPipeline(pm, options);
   pm.addPass(createMXVerifyTensors({/*onDevice=*/true}));
 }
 
-/// From there to functions that launch allocated kernels. `hostReads`: a launch
-/// plan reads numbers from device memory.
+/// Lowers that input to functions that launch kernels. With `hostReads`, a
+/// launch plan reads numbers from device memory.
 static void addKernels(OpPassManager &pm, const MXToNVVMOptions &options,
                        bool hostReads) {
   pm.addPass(mxgpu::createMXSelectSchedule({options.chip, options.explain,
@@ -160,7 +160,7 @@ static void addKernels(OpPassManager &pm, const MXToNVVMOptions &options,
 void mx::buildMXToMatmulsPipeline(OpPassManager &pm,
                                   const MXToNVVMOptions &options) {
   pm.addPass(createMXDescribeEntries());
-  // A plan has regions instead of blocks.
+  // Plans use regions instead of blocks.
   pm.addPass(createLiftControlFlowToSCFPass());
   pm.addPass(createMXReplacePoison());
   addMatmuls(pm, options);
@@ -173,7 +173,7 @@ static void addMXToMXGPU(OpPassManager &pm, const MXToNVVMOptions &options) {
 
 static void addMXToPlan(OpPassManager &pm, const MXToNVVMOptions &options) {
   addMXToMXGPU(pm, options);
-  // The host does one thing after another.
+  // Host code is sequential.
   OpPassManager &host = pm.nest<func::FuncOp>();
   host.addPass(createLowerAffinePass());
   host.addPass(createForallToForLoopPass());
@@ -230,8 +230,8 @@ void mx::buildMXGPUToNVVMPipeline(OpPassManager &pm) {
   kernels.addPass(mxgpu::createConvertMXGPUToNVVM());
   addKernelsToLLVM(pm);
   pm.addNestedPass<gpu::GPUModuleOp>(mxgpu::createMXGPUResolveLocations());
-  // MLIR locations become .loc directives: enough to name the source, without
-  // the debug mode that switches ptxas' optimizations off.
+  // Converts locations to .loc directives, which name the source without debug
+  // mode, in which ptxas does not optimize.
   pm.addPass(LLVM::createDIScopeForLLVMFuncOpPass(
       {LLVM::DIEmissionKind::DebugDirectivesOnly}));
 }

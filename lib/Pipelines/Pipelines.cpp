@@ -1,9 +1,7 @@
-//===- Pipelines.cpp - Register the pipelines -----------------------------===//
+//===- Pipelines.cpp - Registration of pipelines --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// The one list of pipelines by name, and how all begin.
-//
+// Registers all pipelines by name, and builds their common parts.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Pipelines/Pipelines.h"
@@ -19,7 +17,7 @@ void mx::buildMXBeginPipeline(OpPassManager &pm) {
   pm.addPass(createMXNormalizeViews());
 }
 
-// Encodings do not survive bufferization, so layouts are made explicit first.
+// Bufferization drops encodings, so materialize layouts first.
 void mx::addBufferization(OpPassManager &pm) {
   pm.addPass(createMXMaterializeLayouts());
   pm.addPass(createMXNormalizeViews());
@@ -27,7 +25,7 @@ void mx::addBufferization(OpPassManager &pm) {
   options.bufferizeFunctionBoundaries = true;
   options.functionBoundaryTypeConversion =
       bufferization::LayoutMapOption::IdentityLayoutMap;
-  // A loop may yield a matmul into a buffer other than the one it was given.
+  // A loop may yield a matmul in a buffer other than its argument.
   options.allowReturnAllocsFromLoops = true;
   pm.addPass(bufferization::createOneShotBufferizePass(options));
   pm.addPass(createCanonicalizerPass());

@@ -1,10 +1,10 @@
-//===- Arithmetic.cpp - What operators give -------------------------------===//
+//===- Arithmetic.cpp - Evaluation of operators ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Arithmetic of host code as docs/reference/Math.md defines it, whatever the
-// processor does. Floats of less than 64 bits are computed in f64 and rounded
-// once: f64 has more than twice their bits and two, so that a sum, a product, a
-// quotient or a root that was rounded to f64 before rounds to the same number.
+// Implements host arithmetic as docs/reference/Math.md defines it, independent
+// of the processor. Floats below 64 bits are computed in f64 and rounded once.
+// f64 has more than twice their bits plus two, so rounding a sum, product,
+// quotient or root twice returns the correctly rounded result.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Plan/Expression.h"
@@ -29,18 +29,18 @@ static uint64_t toUnsigned(int64_t number, unsigned width) {
   return uint64_t(number) & getMask(width);
 }
 
-/// The low bits with their sign, also of one bit.
+/// Sign-extends the low bits, also of an i1.
 static int64_t toSigned(int64_t number, unsigned width) {
   uint64_t sign = uint64_t(1) << (width - 1);
   return int64_t((toUnsigned(number, width) ^ sign) - sign);
 }
 
-/// As numbers are held: a bit is 0 or 1.
+/// Converts to the stored form: an i1 is 0 or 1.
 static int64_t toHeld(uint64_t number, unsigned width) {
   return width == 1 ? int64_t(number & 1) : toSigned(int64_t(number), width);
 }
 
-/// The narrow format of a type; f32 and f64 have none.
+/// Returns the narrow format of a type; none for f32 and f64.
 static std::optional<FloatFormat> getNarrow(NumberType type) {
   if (type.kind == NumberType::F16)
     return FloatFormat::F16;
@@ -67,17 +67,17 @@ static int64_t toBits(double value, NumberType type) {
 // Integers
 //===----------------------------------------------------------------------===//
 
-/// Operands of an integer operator, with and without their sign.
+/// Signed and unsigned operands of an integer operator.
 struct Integers {
   int64_t a, b;
   uint64_t ua, ub;
   unsigned width;
 };
 
-/// Divides signed numbers and rounds the quotient: down by -1, up by 1, or to
+/// Divides signed numbers and rounds the quotient: -1 down, 1 up, 0 towards
 /// zero.
 static uint64_t divide(const Integers &x, int rounding = 0) {
-  if (x.b == -1) // the least number gives itself
+  if (x.b == -1) // the minimum returns itself
     return -x.ua;
   bool isExact = x.a % x.b == 0, isNegative = (x.a < 0) != (x.b < 0);
   return uint64_t(x.a / x.b +
@@ -89,7 +89,7 @@ struct IntegerOperator {
   uint64_t (*apply)(const Integers &x);
 };
 
-/// Shifts by the width or more leave 0, or the sign.
+/// Shifts by at least the width return 0, or the sign.
 static constexpr IntegerOperator kIntegerOperators[] = {
     {Operator::AddI, [](auto &x) { return x.ua + x.ub; }},
     {Operator::SubI, [](auto &x) { return x.ua - x.ub; }},
@@ -155,8 +155,8 @@ static int64_t applyToIntegers(Operator op, unsigned width, int64_t x,
 // Floats
 //===----------------------------------------------------------------------===//
 
-/// a * b + c of numbers of at most 24 bits, with the last bit set where the sum
-/// was not exact: whatever is rounded from it is rounded once.
+/// Computes a * b + c of numbers with at most 24 bits, rounded to odd, so that
+/// a later rounding is correct.
 static double multiplyAdd(double a, double b, double c) {
   double product = a * b, sum = product + c;
   if (!std::isfinite(sum))
@@ -170,7 +170,7 @@ static double multiplyAdd(double a, double b, double c) {
   return doubleFromBits(isAway ? bits + 1 : bits - 1);
 }
 
-/// -0 is less than 0.
+/// Treats -0 as less than 0.
 static bool isLess(double a, double b) {
   return a == b ? std::signbit(a) && !std::signbit(b) : a < b;
 }
@@ -187,7 +187,7 @@ static double roundHalfEven(double a) {
   return std::copysign(isUp ? whole + std::copysign(1.0, a) : whole, a);
 }
 
-/// Of two numbers, by which comparison: NaN is neither less nor equal.
+/// Compares two numbers: NaN is neither less nor equal.
 static std::optional<bool> compare(Operator op, double a, double b) {
   bool isUnordered = std::isnan(a) || std::isnan(b);
   switch (op) {
@@ -222,7 +222,6 @@ static std::optional<bool> compare(Operator op, double a, double b) {
   }
 }
 
-/// What only looks at the bits.
 static std::optional<int64_t> applyToBits(Operator op, NumberType type,
                                           int64_t x, int64_t y) {
   unsigned width = type.getBits();
@@ -236,7 +235,7 @@ static std::optional<int64_t> applyToBits(Operator op, NumberType type,
     return int64_t(bits ^ sign);
   case Operator::AbsF:
     return int64_t(bits & ~sign);
-  case Operator::CopySign: // the sign of a NaN is positive
+  case Operator::CopySign: // NaN counts as positive
     return int64_t((bits & ~sign) |
                    (std::isnan(toDouble(y, type)) ? 0 : uint64_t(y) & sign));
   case Operator::IsNormal: {
@@ -307,8 +306,8 @@ static int64_t applyToFloats(Operator op, NumberType type,
 // Conversions
 //===----------------------------------------------------------------------===//
 
-/// Rounded once. Of a number that f64 does not hold the bits that it lacks
-/// become its last one, unless it is what the number is rounded to.
+/// Rounds once. An integer beyond 53 bits is first rounded to odd, unless the
+/// result is f64.
 static int64_t fromInteger(uint64_t magnitude, bool isNegative,
                            NumberType type) {
   if (type.kind != NumberType::F64 && magnitude >> 53)
@@ -318,8 +317,7 @@ static int64_t fromInteger(uint64_t magnitude, bool isNegative,
   return toBits(isNegative ? -value : value, type);
 }
 
-/// Towards zero; what does not fit becomes the nearest number that does, and
-/// NaN 0.
+/// Rounds towards zero and saturates; NaN becomes 0.
 static int64_t toInteger(double value, unsigned width, bool isSigned) {
   if (std::isnan(value))
     return 0;
@@ -364,9 +362,9 @@ static int64_t convert(Operator op, NumberType from, NumberType to, int64_t x) {
 // Sizes
 //===----------------------------------------------------------------------===//
 
-/// `a` divided by `b` of at least 1, rounded down, and what is left, from 0 on.
-/// Most divisors are powers of two, and a division takes longer than all else
-/// about a number.
+/// Floor division by `b` >= 1, and its remainder, which is not negative. Shifts
+/// handle powers of two, the most frequent divisors, because a division
+/// dominates the evaluation time.
 static bool isPowerOfTwo(int64_t b) { return (b & (b - 1)) == 0; }
 static int64_t floorDivide(int64_t a, int64_t b) {
   return isPowerOfTwo(b) ? a >> __builtin_ctzll(uint64_t(b))
@@ -379,7 +377,7 @@ static int64_t floorModulo(int64_t a, int64_t b) {
   return rest + (rest < 0 ? b : 0);
 }
 
-/// Of the operators of sizes; false where the result does not fit.
+/// Applies an operator on sizes. Returns false on overflow.
 static bool applyToSizes(Operator op, const Operands &operands, int64_t &result,
                          std::string &error) {
   int64_t a = operands[0], b = operands[1], c = operands[2];

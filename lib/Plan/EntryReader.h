@@ -1,8 +1,8 @@
-//===- EntryReader.h - Read one entry of a manifest -------------*- C++ -*-===//
+//===- EntryReader.h - Reader of manifest entries ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Knows what is there at each place of an entry: values, chosen buffers and
-// tensor maps that the steps of a block define are gone where it ends.
+// Tracks which values, chosen buffers and tensor maps are defined at each point
+// of an entry. Definitions of a block end with the block.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_PLAN_ENTRYREADER_H
@@ -13,10 +13,11 @@
 
 namespace mx::plan {
 
-/// Of a table that no call changes: an offset and a size have a sum.
+/// Limit of offsets and sizes in constant tables, so that their sum does not
+/// overflow.
 inline constexpr int64_t kMaxBytes = INT64_MAX / 2;
 
-/// A multiple of kWorkspaceAlignment.
+/// Reads a multiple of kWorkspaceAlignment.
 int64_t readOffset(const JsonReader &json);
 
 class EntryReader {
@@ -36,28 +37,28 @@ private:
   TensorMap readTensorMap(const JsonReader &json, bool isStep = false);
   Parameter readParameter(const JsonReader &json);
   Number readNumber(const JsonReader &json);
-  /// A number that is needed before addresses are known.
+  /// Reads a number that must not depend on addresses.
   Number readSize(const JsonReader &json);
   std::vector<Number> readNumbers(const JsonReader &json) {
     return json.list<Number>(
         [&](const JsonReader &n) { return readNumber(n); });
   }
   Buffer readBuffer(const JsonReader &json);
-  /// One that a step writes.
+  /// Reads a buffer that a step writes.
   Buffer readTarget(const JsonReader &json);
-  /// The number of a group of the manifest.
+  /// Reads the index of a rank group.
   unsigned readRankGroup(const JsonReader &json);
   Window readWindow(const JsonReader &json);
-  /// One in which a collective of the group of `step` puts what arrives.
+  /// Reads a buffer in which a collective of the rank group of `step` receives.
   Buffer readReceiver(const JsonReader &json, const Step &step);
   std::vector<Buffer> readBuffers(const JsonReader &json) {
     return json.list<Buffer>(
         [&](const JsonReader &b) { return readBuffer(b); });
   }
-  /// A number or a buffer; as many and of the same kinds as `like`.
+  /// Reads numbers or buffers, of the count and kinds of `like`.
   std::vector<Operand> readOperands(const JsonReader &json,
                                     const std::vector<Operand> &like);
-  /// Why nothing has that name, or nothing.
+  /// Returns the reason why `number` is undefined here, or "".
   std::string explainMissing(const Number &number) const;
 
   std::vector<Step> readSteps(const JsonReader &json);
@@ -77,23 +78,23 @@ private:
   void readSwitch(const JsonReader &json, Step &step);
   void readFor(const JsonReader &json, Step &step);
   void readWhile(const JsonReader &json, Step &step);
-  /// A block of its own, which gives as many values as `results`.
+  /// Reads a nested block with as many yields as `results`.
   Block readBlock(const JsonReader &json, const std::vector<Operand> &results);
-  /// The names that a step defines; `define` makes them known.
+  /// Read names that a step defines; `define` makes them visible.
   std::vector<Operand> readNames(const JsonReader &json);
   std::vector<Operand> readBufferName(const JsonReader &json);
   Number readValueName(const JsonReader &json);
   void define(const std::vector<Operand> &names);
-  /// Takes names that mean nothing yet, and later says whether they do.
+  /// Reserves names that are not visible yet, and toggles their visibility.
   void reserve(const std::vector<Operand> &names);
   void setKnown(const std::vector<Operand> &names, bool areKnown);
 
   const Manifest &manifest;
   Entry &entry;
   size_t resultCount = 0, bufferCount = 0;
-  /// Of the values in the table, which follow from an address.
+  /// Values in the table that depend on an address.
   std::vector<bool> addresses;
-  /// What can be referred to here, by number; names are given in order.
+  /// Visible definitions by number; numbers are assigned in order.
   std::vector<bool> values, chosen, maps;
 };
 

@@ -1,8 +1,7 @@
-//===- Evaluate.cpp - The numbers of one call -----------------------------===//
+//===- Evaluate.cpp - Evaluation of calls ---------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Everything that can be wrong with a call is found here, before anything has
-// been launched.
+// Detects all errors of a call before anything is launched.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Plan/Plan.h"
@@ -13,7 +12,7 @@ using namespace mx::plan;
 
 namespace {
 
-/// One call of one entry.
+/// Call of an entry.
 class Evaluator {
 public:
   Evaluator(const Entry &entry, const Inputs &inputs, Numbers &numbers)
@@ -32,7 +31,7 @@ private:
   std::string checkWorkspace();
   std::string checkSteps();
 
-  /// Whether a number is known before the steps.
+  /// Returns true if a number is known before the steps.
   bool isKnown(const Number &number) const {
     bool isOfStep = number.kind == Number::ChosenAddress ||
                     (number.kind == Number::Value &&
@@ -90,7 +89,7 @@ std::string Evaluator::computeValues(bool ofAddresses) {
   return {};
 }
 
-/// Sizes first: where a slice of the workspace lies follows from them.
+/// Computes sizes first, because they determine addresses in the workspace.
 std::string Evaluator::computeValues() {
   std::string error = computeValues(/*ofAddresses=*/false);
   return error.empty() && inputs.hasAddresses
@@ -141,7 +140,7 @@ std::string Evaluator::checkWorkspace() {
   return {};
 }
 
-/// What goes onto the stream and nothing on the way decides.
+/// Returns true for stream steps that do not depend on other steps.
 bool Evaluator::isKnown(const Step &step) const {
   if (step.kind > Step::Copy)
     return false;
@@ -185,7 +184,7 @@ std::string Evaluator::run() {
 } // namespace
 
 int64_t mx::plan::getItemBytes(const std::string &dtype) {
-  // Letter by letter: every call asks for each of its arguments.
+  // Compares characters: every call does this for each argument.
   if (dtype.size() != 2)
     return 0;
   constexpr std::string_view kItems = "b1i1i2i4i8u1u2u4u8f2f4f8";
@@ -212,7 +211,7 @@ std::string mx::plan::check(const Requirement &requirement,
   return text + std::string(rest);
 }
 
-/// Sizes and places of what ranks exchange.
+/// Checks sizes and positions of the buffers of a collective.
 static std::string checkCollective(const Entry &entry, const Step &step,
                                    const Numbers &numbers) {
   const RankGroup &group = (*numbers.inputs->groups)[step.group];
@@ -234,7 +233,7 @@ static std::string checkCollective(const Entry &entry, const Step &step,
     return {};
   uint64_t source = uint64_t(numbers.getAddress(from));
   uint64_t target = uint64_t(numbers.getAddress(to));
-  // Null pointers are refused with more words.
+  // Null pointers are rejected elsewhere, with a better message.
   if (source && target &&
       std::max(source, target) - std::min(source, target) < uint64_t(total))
     return "expected buffers that do not overlap, found " + from.str() +
@@ -346,7 +345,7 @@ void Numbers::choose(const Buffer &buffer, const Buffer &resolved) {
 
 std::optional<int64_t> Numbers::compute(const Expression &expression,
                                         std::string &error) const {
-  // What an operator does not have is the constant 0.
+  // Missing operands are the constant 0.
   Operands operands;
   for (size_t k = 0; k < operands.size(); ++k)
     operands[k] = get(expression.operands[k]);
@@ -367,7 +366,7 @@ bool mx::plan::dependsOnAddress(const Number &number,
 
 bool mx::plan::dependsOnAddress(const Expression &expression,
                                 const std::vector<bool> &values) {
-  // What an operator does not have is the constant 0.
+  // Missing operands are the constant 0.
   return std::any_of(
       expression.operands.begin(), expression.operands.end(),
       [&](const Number &number) { return dependsOnAddress(number, values); });
@@ -383,7 +382,7 @@ std::vector<bool> mx::plan::findAddresses(const Entry &entry) {
 
 std::vector<bool> mx::plan::findSizeArguments(const Entry &entry) {
   std::vector<bool> arguments(entry.arguments.size());
-  // Values refer to earlier ones only: from the last to the first.
+  // Values only refer to earlier values, so iterate backwards.
   std::vector<bool> values(entry.values.size());
   auto use = [&](const Number &number) {
     if (number.kind == Number::Argument || number.kind == Number::ArgumentBits)

@@ -1,7 +1,7 @@
-//===- Expression.cpp - Numbers of a launch plan --------------------------===//
+//===- Expression.cpp - Expressions of launch plans -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Spelling and arithmetic.
+// Spelling and classification of operators.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Plan/Plan.h"
@@ -12,7 +12,7 @@ using namespace mx::plan;
 
 namespace {
 
-/// Between which types an operator is.
+/// Operand types of an operator.
 enum class Form : uint8_t {
   Sizes,
   SizeDivision,
@@ -40,8 +40,8 @@ constexpr OperatorInfo kOperators[kNumOperators] = {
 #include "mx/Plan/Operators.def"
 };
 
-/// Takes a decimal number off the front of `text`; at most 9 digits, more than
-/// any list has elements.
+/// Removes a decimal number of at most 9 digits from the front of `text`. Lists
+/// are shorter than that.
 std::optional<unsigned> takeIndex(std::string_view &text) {
   size_t digits = 0;
   unsigned value = 0;
@@ -147,8 +147,7 @@ std::optional<NumberType> NumberType::parse(std::string_view text) {
 }
 
 namespace {
-/// What stands around the index of a number; an extent and sm_count have forms
-/// of their own.
+/// Text around the index of a number. Extents and sm_count have other forms.
 struct Spelling {
   Number::Kind kind;
   const char *prefix, *suffix;

@@ -1,7 +1,7 @@
-//===- ReadEntry.cpp - What is known before a call ------------------------===//
+//===- ReadEntry.cpp - Tables of an entry ---------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The tables of an entry: arguments, results, numbers and memory.
+// Reads arguments, results, numbers and memory.
 //===----------------------------------------------------------------------===//
 
 #include "EntryReader.h"
@@ -16,7 +16,7 @@ int64_t mx::plan::readOffset(const JsonReader &json) {
   return offset;
 }
 
-/// Whether the caller brings memory for a result.
+/// Returns true if the caller provides memory for a result.
 static bool isMemory(const Result &result) {
   return !result.isNumber && !result.isTaken;
 }
@@ -151,7 +151,7 @@ Number EntryReader::readSize(const JsonReader &json) {
   return number;
 }
 
-/// "add", "addi.i32", "truncf.f64.bf16"
+/// Reads e.g. "add", "addi.i32" or "truncf.f64.bf16".
 void EntryReader::readOperator(const JsonReader &json, Expression &expression) {
   std::string text = json.string();
   std::vector<std::string> words = {""};
@@ -271,8 +271,7 @@ void EntryReader::read(const JsonReader &json) {
   json["arguments"].elements([&](const JsonReader &argument) {
     entry.arguments.push_back(readArgument(argument));
   });
-  // Numbers among the results may be computed by steps, and steps write
-  // results.
+  // Steps may compute numbers among the results, and write results.
   for (const JsonReader &json : json["results"].elements()) {
     Result &result = entry.results.emplace_back();
     result.isNumber = json.has("value");

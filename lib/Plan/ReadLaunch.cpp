@@ -1,7 +1,5 @@
-//===- ReadLaunch.cpp - Tensor maps and parameters ------------------------===//
+//===- ReadLaunch.cpp - Tensor maps and kernel parameters -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// What a launch is given.
 //===----------------------------------------------------------------------===//
 
 #include "EntryReader.h"
@@ -46,7 +44,7 @@ TensorMap EntryReader::readTensorMap(const JsonReader &json, bool isStep) {
   return map;
 }
 
-/// The bytes that pairs of hexadecimal digits stand for.
+/// Decodes pairs of hexadecimal digits.
 static std::vector<uint8_t> readBytes(const JsonReader &json) {
   std::string text = json.string();
   std::vector<uint8_t> bytes;

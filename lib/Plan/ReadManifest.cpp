@@ -1,9 +1,9 @@
-//===- ReadManifest.cpp - A plan from JSON --------------------------------===//
+//===- ReadManifest.cpp - Parsing of manifests ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Files come from anywhere: every key must be known, every value must have the
-// expected form, and whatever is referred to must be there. What is numbered is
-// read before what refers to it, in whichever order it stands.
+// Files are not trusted: keys must be known, values must be valid, and
+// references must resolve. Definitions are read before their uses, regardless
+// of their order in the file.
 //===----------------------------------------------------------------------===//
 
 #include "EntryReader.h"
@@ -18,7 +18,7 @@ using namespace mx::plan;
 
 namespace {
 
-/// The name of a file beside the manifest.
+/// Reads the name of a file in the directory of the manifest.
 std::string readFileName(const JsonReader &json, const char *key) {
   if (!json.has(key))
     return {};
@@ -72,7 +72,7 @@ RankGroup readRankGroup(const JsonReader &json) {
 }
 
 void readManifest(const JsonReader &json, Manifest &manifest) {
-  // The version first: another one may have other keys.
+  // Check the version first, because other versions have other keys.
   int64_t format = json["format"].integer(INT64_MIN, INT64_MAX);
   if (!json.failed() && format != kFormat)
     json["format"].fail("expected format " + std::to_string(kFormat) +

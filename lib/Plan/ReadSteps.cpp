@@ -1,7 +1,7 @@
-//===- ReadSteps.cpp - What is done, in order -----------------------------===//
+//===- ReadSteps.cpp - Steps of an entry ----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One function for each kind of step; a table says which keys it has.
+// A function per kind of step; a table lists the keys.
 //===----------------------------------------------------------------------===//
 
 #include "EntryReader.h"
@@ -27,8 +27,8 @@ void EntryReader::readLaunch(const JsonReader &json, Step &step) {
       [&](const JsonReader &parameter) { return readParameter(parameter); });
 }
 
-/// Which window a chosen buffer is, is only known in a call: `check` sees to
-/// its group.
+/// The window of a chosen buffer is only known in a call, so `check` verifies
+/// its rank group.
 Buffer EntryReader::readReceiver(const JsonReader &json, const Step &step) {
   Buffer buffer = readTarget(json);
   if (json.failed() || buffer.kind != Buffer::Window ||
@@ -97,7 +97,7 @@ void EntryReader::readRead(const JsonReader &json, Step &step) {
   step.results = {readValueName(json["to"])};
 }
 
-/// One of them is always free: there is one more than those that are not.
+/// One buffer is always free, because there are more buffers than are in use.
 void EntryReader::readChoose(const JsonReader &json, Step &step) {
   step.among = readBuffers(json["among"]);
   step.besides = readBuffers(json["besides"]);
@@ -170,7 +170,7 @@ void EntryReader::readWhile(const JsonReader &json, Step &step) {
   std::vector<Operand> passes = readNames(json["passes"]);
   reserve(passes);
   std::vector<Operand> tested = passes;
-  tested.insert(tested.begin(), Number()); // whether there is another round
+  tested.insert(tested.begin(), Number()); // condition of the next iteration
   step.blocks = {readBlock(json["test"], tested)};
   setKnown(carries, false);
   setKnown(passes, true);
@@ -179,7 +179,7 @@ void EntryReader::readWhile(const JsonReader &json, Step &step) {
   step.results.insert(step.results.end(), passes.begin(), passes.end());
 }
 
-/// The next value that has no name yet.
+/// Reads the next unused value name.
 Number EntryReader::readValueName(const JsonReader &json) {
   std::optional<Number> name = Number::parse(json.string());
   Number next(Number::Value, int64_t(values.size()));
@@ -267,7 +267,7 @@ Block EntryReader::readBlock(const JsonReader &json,
                     outerMaps = maps;
   block.steps = readSteps(json["steps"]);
   block.yields = readOperands(json["yields"], results);
-  // What was defined here is gone; its names are not given again.
+  // Definitions of the block end here; their names are not reused.
   auto close = [](std::vector<bool> &known, std::vector<bool> outer) {
     outer.resize(known.size());
     known = std::move(outer);
@@ -286,7 +286,7 @@ std::vector<Step> EntryReader::readSteps(const JsonReader &json) {
 Step EntryReader::readStep(const JsonReader &json) {
   struct Form {
     Step::Kind kind;
-    std::initializer_list<const char *> keys; // that of the kind first
+    std::initializer_list<const char *> keys; // starts with the key of the kind
     void (EntryReader::*read)(const JsonReader &json, Step &step);
   };
   static const Form kForms[] = {

@@ -1,9 +1,9 @@
-//===- WriteManifest.cpp - A plan as JSON ---------------------------------===//
+//===- WriteManifest.cpp - Serialization of manifests ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One line for each expression, requirement, tensor map and step, so that a
-// manifest can be read and compared line by line. ReadEntry.cpp and
-// ReadSteps.cpp mirror it.
+// Writes each expression, requirement, tensor map and step to a line, so that
+// manifests can be compared by line. ReadEntry.cpp and ReadSteps.cpp mirror
+// this file.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Plan/Plan.h"
@@ -20,7 +20,7 @@ public:
   std::string write();
 
 private:
-  /// An object on one line.
+  /// Writes an object on a line.
   template <class F>
   void object(F members) {
     json.line([&] { json.object(members); });
@@ -44,7 +44,7 @@ private:
       json.member(name, value);
     members(rest...);
   }
-  /// An array on one line.
+  /// Writes an array on a line.
   template <class Range, class F>
   void row(const char *name, const Range &values, F each) {
     json.line([&] { json.list(name, values, each); });
@@ -248,7 +248,7 @@ void Writer::write(const Step &step) {
   });
 }
 
-/// On several lines: the steps inside have theirs.
+/// Writes several lines: nested steps have separate lines.
 void Writer::writeRegions(const Step &step) {
   json.beginObject();
   switch (step.kind) {

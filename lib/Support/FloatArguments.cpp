@@ -1,8 +1,8 @@
-//===- FloatArguments.cpp - Floats of another type as arguments -----------===//
+//===- FloatArguments.cpp - Conversion of float arguments -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every number of these types is a double, so that each conversion is one step
-// from a double: f64 is not rounded to f32 first.
+// Every number of these types is exact in a double, so each conversion is a
+// single rounding of a double: f64 is not rounded to f32 first.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Support/FloatArguments.h"
@@ -37,7 +37,7 @@ double readF16(const uint8_t *item) {
 double readF32(const uint8_t *item) { return widenF32(load<float>(item)); }
 double readF64(const uint8_t *item) { return load<double>(item); }
 
-/// Whether it became infinite.
+/// Writes an item and returns true if the value became infinite.
 bool writeBF16(uint8_t *item, double value) {
   constexpr uint16_t kInfinity = 0x7F80, kNaN = 0x7FC0, kSign = 0x8000;
   uint16_t sign = std::signbit(value) ? kSign : 0;
@@ -61,7 +61,7 @@ bool writeF64(uint8_t *item, double value) {
 struct Source {
   const char *dtype;
   const char *name;
-  int digits; // of its numbers, in base 2
+  int digits; // precision in base 2
   double (*read)(const uint8_t *);
 };
 
@@ -71,7 +71,7 @@ constexpr Source kSources[] = {{"f2", "f16", 11, readF16},
 
 struct Target {
   const char *name;
-  const char *dtype; // of its arrays
+  const char *dtype; // of arrays
   int digits;
   bool (*write)(uint8_t *, double);
   const char *takes; // dtypes
@@ -82,7 +82,7 @@ constexpr Target kTargets[] = {{"bf16", "u2", 8, writeBF16, "f2 f4 f8"},
                                {"f64", "f8", 53, writeF64, "f2 f4"},
                                {"f16", "f2", 11, nullptr, ""}};
 
-/// The element type of a tensor, memref or number, as MLIR prints it.
+/// Returns the element type of a tensor, memref or number, as MLIR prints it.
 std::string_view elementOf(std::string_view type) {
   size_t open = type.find('<');
   if (open == std::string_view::npos)

@@ -1,12 +1,9 @@
-//===- FloatFormats.cpp - narrow number formats on the host ---------------===//
+//===- FloatFormats.cpp - Narrow number formats on the host ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// One table of formats and one rounding function serve every conversion: a
-// finite value is taken apart into significand * 2^exponent and rounded to the
-// mantissa and the exponent range of its target. Formats differ only in their
-// row of the table.
-//
+// A table and a rounding function serve all conversions: a finite value is
+// split into significand * 2^exponent and rounded to the mantissa and exponent
+// range of the target.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Support/FloatFormats.h"
@@ -31,7 +28,7 @@ constexpr FloatFormatInfo kInfos[kNumFloatFormats] = {
      true, false, false, 0x7},
     {FloatFormat::E8M0, "ue8m0", "f8E8M0FNU", 8, 8, 0, 127, 127, 0xFE, 0x1p127f,
      0x1p-127f, false, false, true, 0xFF},
-    // The scales of NVFP4 have the element type f8E4M3FN in MLIR.
+    // The scales of NVFP4 have element type f8E4M3FN in MLIR.
     {FloatFormat::UE4M3, "ue4m3", "f8E4M3FN", 8, 4, 3, 7, 8, 0x7E, 448.0f,
      0x1p-9f, false, false, true, 0x7F},
     {FloatFormat::BF16, "bf16", "bf16", 16, 8, 7, 127, 127, 0x7F7F, 0x1.FEp127f,
@@ -40,7 +37,7 @@ constexpr FloatFormatInfo kInfos[kNumFloatFormats] = {
      0x1p-24f, true, true, true, kF16CanonicalNaN},
 };
 
-/// A number taken apart: (-1)^negative * significand * 2^exponent.
+/// Unpacked number: (-1)^negative * significand * 2^exponent.
 struct Unpacked {
   enum Kind : uint8_t { Finite, Infinite, NaN } kind;
   bool negative;
@@ -48,7 +45,7 @@ struct Unpacked {
   uint64_t significand;
 };
 
-/// Takes an IEEE number apart that has the given field widths.
+/// Unpacks an IEEE number with these field widths.
 Unpacked unpack(uint64_t bits, unsigned exponentBits, unsigned mantissaBits) {
   uint64_t mantissa = bits & ((uint64_t(1) << mantissaBits) - 1);
   unsigned allOnes = (1u << exponentBits) - 1;
@@ -57,7 +54,7 @@ Unpacked unpack(uint64_t bits, unsigned exponentBits, unsigned mantissaBits) {
   if (field == allOnes)
     return {mantissa ? Unpacked::NaN : Unpacked::Infinite, negative, 0, 0};
   int bias = int(allOnes >> 1);
-  if (field == 0) // Subnormals have the exponent of the smallest normal.
+  if (field == 0) // Subnormals use the smallest normal exponent.
     field = 1;
   else
     mantissa |= uint64_t(1) << mantissaBits;
@@ -68,14 +65,14 @@ Unpacked unpack(uint64_t bits, unsigned exponentBits, unsigned mantissaBits) {
 Unpacked unpack(float value) { return unpack(bitsOf(value), 8, 23); }
 Unpacked unpack(double value) { return unpack(bitsOf(value), 11, 52); }
 
-/// Bits up to the highest one that is set; `value` is not zero.
+/// Returns the number of bits up to the highest set bit; `value` is not 0.
 unsigned bitLength(uint64_t value) {
   return 64 - unsigned(__builtin_clzll(value));
 }
 
-/// The bits below the sign of the nearest number (ties to even) with the given
-/// mantissa and bias, as if the exponent had no upper end: a rounding carry
-/// moves into the exponent by itself.
+/// Rounds to nearest (ties to even) with this mantissa and bias, and an
+/// unbounded exponent, and returns the bits below the sign. A carry increments
+/// the exponent.
 uint64_t roundMagnitude(const Unpacked &x, unsigned mantissaBits, int bias) {
   if (x.significand == 0)
     return 0;
@@ -93,7 +90,7 @@ uint64_t roundMagnitude(const Unpacked &x, unsigned mantissaBits, int bias) {
     kept = shift == 64 ? 0 : x.significand >> shift;
     uint64_t half = uint64_t(1) << (shift - 1);
     uint64_t rest = x.significand & (half | (half - 1));
-    // Without branches: on random data every other one is mispredicted.
+    // Without branches, because random data mispredicts half of them.
     bool odd = kept & 1;
     kept += (rest > half) | ((rest == half) & odd);
   }
@@ -115,7 +112,7 @@ uint32_t roundToF32Bits(const Unpacked &x) {
   return sign | (magnitude > 0x7F800000u ? 0x7F800000u : uint32_t(magnitude));
 }
 
-/// cvt.{rp,rz}.ue8m0 of a value of any source format.
+/// Implements cvt.{rp,rz}.ue8m0 for any source format.
 uint8_t roundToE8M0(const Unpacked &x, bool up, bool saturate) {
   uint8_t overflow = saturate ? 0xFE : kE8M0NaN;
   if (x.kind == Unpacked::NaN)
@@ -130,7 +127,7 @@ uint8_t roundToE8M0(const Unpacked &x, bool up, bool saturate) {
   if (up && !powerOfTwo)
     ++code;
   if (code < 0)
-    return 0; // Both roundings end at 2^-127: there is no zero below it.
+    return 0; // Both roundings end at 2^-127; there is no zero.
   return code > 0xFE ? overflow : uint8_t(code);
 }
 
@@ -140,8 +137,8 @@ uint32_t encodeUnpacked(FloatFormat format, const Unpacked &x) {
   const FloatFormatInfo &info = kInfos[unsigned(format)];
   if (x.kind == Unpacked::NaN)
     return info.nanCode;
-  // Only the IEEE formats let an overflow become infinite; E5M2 has infinities
-  // but cvt.satfinite never makes one.
+  // Only IEEE formats overflow to infinity; E5M2 has infinities, but
+  // cvt.satfinite never returns them.
   bool ieee = format == FloatFormat::BF16 || format == FloatFormat::F16;
   uint32_t limit = info.maxCode + (ieee ? 1 : 0);
   uint32_t sign = info.hasSign && x.negative ? 1u << (info.bits - 1) : 0;
@@ -157,7 +154,7 @@ float decodeE8M0(uint32_t code) {
   return floatFromBits(code == 0 ? 0x00400000u : code << 23);
 }
 
-/// Formats whose values are (-1)^s * m * 2^e: all but E8M0 and bf16.
+/// Decodes formats with values (-1)^s * m * 2^e: all but E8M0 and bf16.
 float decodeSmall(const FloatFormatInfo &info, uint32_t code) {
   uint32_t magnitudeBits = info.exponentBits + info.mantissaBits;
   uint32_t magnitude = code & ((1u << magnitudeBits) - 1);
@@ -167,8 +164,8 @@ float decodeSmall(const FloatFormatInfo &info, uint32_t code) {
     bool infinite = info.hasInfinity && magnitude == info.maxCode + 1;
     return floatFromBits(infinite ? sign | 0x7F800000u : kF32CanonicalNaN);
   }
-  // Every value of these formats is a normal binary32 or zero, so that
-  // rounding to binary32 merely repacks it.
+  // Every value of these formats is a normal binary32 or zero, so this
+  // conversion is exact.
   uint32_t field = magnitude >> info.mantissaBits;
   uint64_t significand = magnitude & ((1u << info.mantissaBits) - 1);
   if (field == 0)
@@ -243,8 +240,8 @@ int8_t mx::encodeInt8(float value) {
   if (x.kind == Unpacked::NaN)
     return 0;
   int magnitude = 127;
-  // 2^7 / 64 and everything above it saturates; below, value * 64 is rounded to
-  // an integer by aligning the significand's unit with 2^-6.
+  // 2^7 / 64 and larger values saturate. Smaller values are rounded as value *
+  // 64 to an integer by aligning the significand's unit with 2^-6.
   if (x.kind == Unpacked::Finite &&
       (bitsOf(value) & 0x7FFFFFFFu) < 0x40000000u) {
     int shift = -6 - x.exponent; // At least 17, as a significand has 24 bits.

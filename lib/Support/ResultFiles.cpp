@@ -1,4 +1,4 @@
-//===- ResultFiles.cpp - Where results are to be written ------------------===//
+//===- ResultFiles.cpp - Checks of result paths ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 

@@ -1,9 +1,5 @@
-//===- ScaleRecipe.cpp - Recipes of power-of-two scales -------------------===//
+//===- ScaleRecipe.cpp - Rounding of power-of-two scales ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
-//
-// See the header.
-//
 //===----------------------------------------------------------------------===//
 
 #include "mx/Support/ScaleRecipe.h"

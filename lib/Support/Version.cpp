@@ -1,12 +1,12 @@
-//===- Version.cpp - Which mx this is -------------------------------------===//
+//===- Version.cpp - Version of mx ----------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The only file that a new commit compiles again.
+// The only file that is recompiled for a new commit.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Support/Version.h"
 
-// scripts/check-cuda compiles without CMake, which knows it.
+// scripts/check-cuda compiles without CMake, which generates this file.
 #if __has_include("Commit.inc")
 #include "Commit.inc"
 #else

@@ -1,10 +1,7 @@
-//===- Descriptors.cpp - matrix and instruction descriptors ---------------===//
+//===- Descriptors.cpp - Matrix and instruction descriptors ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Bit positions are written once, in the encoders, and nowhere else in the
-// compiler.
-//
+// The encoders contain the only copy of bit positions in the compiler.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Target/Descriptors.h"
@@ -44,7 +41,7 @@ constexpr LayoutCode kLayoutCodes[kNumSwizzles] = {
     {Swizzle::B64, 4, 2},
     {Swizzle::B128, 2, 1},
     {Swizzle::B128Atom32, 1, kNoLayout},
-    // Only tensor maps have these.
+    // Only for tensor maps.
     {Swizzle::B128Atom32Flip8, kNoLayout, kNoLayout},
     {Swizzle::B128Atom64, kNoLayout, kNoLayout},
 };
@@ -110,7 +107,7 @@ SmemDescriptor mx::target::kMajorDescriptor(Swizzle swizzle) {
   desc.swizzle = swizzle;
   desc.strideByteOffset = 8 * getInfo(swizzle).span;
   if (swizzle == Swizzle::None) {
-    // Cores of 8 rows x 16 bytes, the two of one K slice adjacent.
+    // Cores of 8 rows x 16 bytes; the two of a K slice are adjacent.
     desc.leadingByteOffset = 8 * 16;
     desc.strideByteOffset = 2 * 8 * 16;
   }
@@ -129,8 +126,8 @@ SmemDescriptor mx::target::scaleTileDescriptor() {
 
 namespace {
 
-/// The code of an operand type, by MmaType (PTX ISA, tables of the instruction
-/// descriptor: atype and btype). The kinds of E2M1 alone have one code.
+/// Codes of operand types, by MmaType (PTX ISA, tables of the instruction
+/// descriptor: atype and btype). Kinds for E2M1 only use a single code.
 constexpr uint32_t kOperandCodes[kNumMmaTypes] = {
     0 /*F16*/,  1 /*BF16*/, 2 /*TF32*/, 0 /*E4M3*/, 1 /*E5M2*/,
     3 /*E2M3*/, 4 /*E3M2*/, 5 /*E2M1*/, 0 /*U8*/,   1 /*S8*/};
@@ -195,7 +192,7 @@ uint32_t mx::target::encode(const InstrDescriptor &desc) {
     return word | scaleIdBits(desc.scaleIdA, desc.scaleIdB) |
            uint32_t(desc.scaleFormat == kPowerOfTwoScale) << 23 |
            (desc.m >> 7) << 27;
-  // D types are numbered as AccumulatorType: F16 0, F32 1, S32 2.
+  // Codes of D types equal AccumulatorType: F16 0, F32 1, S32 2.
   return word | uint32_t(desc.saturate) << 3 | uint32_t(desc.d) << 4 |
          (desc.m >> 4) << 24;
 }

@@ -1,10 +1,8 @@
-//===- MmaShapes.cpp - what tcgen05.mma can multiply ----------------------===//
+//===- MmaShapes.cpp - Shapes and types of tcgen05.mma --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// The tables of kinds, shapes and scale vectors, each row as in the PTX ISA,
-// and the arithmetic of places in tensor memory.
-//
+// Tables of kinds, shapes and scale vectors, with the rows of the PTX ISA, and
+// sizes in tensor memory.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Target/MmaShapes.h"
@@ -110,7 +108,7 @@ std::string kindName(MmaKind kind) {
   return "kind::" + std::string(getInfo(kind).name);
 }
 
-/// "e4m3, e5m2" for the bits of a mask over an enumeration.
+/// Returns a string like "e4m3, e5m2" for a bit mask over an enumeration.
 template <typename Enum>
 std::string listNames(unsigned bits) {
   std::string list;
@@ -120,7 +118,7 @@ std::string listNames(unsigned bits) {
   return list;
 }
 
-/// "8 to 256 in steps of 8".
+/// Returns a string like "8 to 256 in steps of 8".
 std::string describeN(const MmaShapeRule &rule) {
   return std::to_string(rule.nMin) + " to " + std::to_string(rule.nMax) +
          " in steps of " + std::to_string(rule.nStep);
@@ -218,8 +216,7 @@ std::string mx::target::checkMmaTypes(MmaKind kind, MmaType a, MmaType b,
   if (std::string error = checkOperand(kind, "B", b); !error.empty())
     return error;
   unsigned legal = getInfo(kind).accumulators;
-  // With f16 operands D may be f16; the other operand of that kind, bf16, only
-  // accumulates in f32.
+  // D may be f16 for f16 operands; bf16, of the same kind, only supports f32.
   if (kind == MmaKind::F16 && (a == MmaType::BF16 || b == MmaType::BF16))
     legal = kF32;
   if (legal >> unsigned(d) & 1)
@@ -280,7 +277,7 @@ std::string mx::target::checkScaleId(const ScaleVectorRule &rule,
 std::optional<MmaKind> mx::target::selectBlockScaledKind(MmaType a, MmaType b,
                                                          unsigned blockSize,
                                                          FloatFormat format) {
-  // The kinds with K = 64 run at twice the rate of mxf8f6f4.
+  // Kinds with K = 64 run at twice the rate of mxf8f6f4.
   for (MmaKind kind : {MmaKind::MXF4, MmaKind::MXF4NVF4, MmaKind::MXF8F6F4}) {
     std::string error;
     if (lookupScaleVector(kind, blockSize, format, error) &&
@@ -291,13 +288,13 @@ std::optional<MmaKind> mx::target::selectBlockScaledKind(MmaType a, MmaType b,
 }
 
 //===----------------------------------------------------------------------===//
-// Places in tensor memory
+// Layouts in tensor memory
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// The pair that shares 128 rows: each CTA has 64 of them, and the lanes from
-/// 64 on serve the second half of N (PTX ISA, data path layout B).
+/// Returns true for a pair that shares 128 rows: each CTA has 64, and lanes
+/// from 64 on contain the second half of N (PTX ISA, data path layout B).
 bool splitsColumns(unsigned ctaGroup, unsigned m) {
   return ctaGroup == 2 && m == 128;
 }

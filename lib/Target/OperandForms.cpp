@@ -1,9 +1,5 @@
-//===- OperandForms.cpp - how operands reach the tensor core --------------===//
+//===- OperandForms.cpp - Operand layouts of block-scaled MMAs ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
-//
-// The table, and what follows from two of its rows.
-//
 //===----------------------------------------------------------------------===//
 
 #include "mx/Target/OperandForms.h"
@@ -17,9 +13,9 @@ using namespace mx::target;
 
 namespace {
 
-// Multiples: rows are strides of the tensor map, in bytes a multiple of 16, of
-// 32 for the padded types, whose rows also have a multiple of 128 elements.
-// Packing fills rows up, and reads 32 elements at a time.
+// Row multiples: rows are strides of the tensor map, multiples of 16 bytes.
+// Rows of the padded types are multiples of 32 bytes and of 128 elements.
+// Packing pads rows and reads 32 elements at a time.
 constexpr OperandForm kForms[] = {
     // kind, type, padded, repacked, row multiple, alignment
     {MmaKind::MXF8F6F4, MmaType::E4M3, false, false, 16, 16},
@@ -31,18 +27,18 @@ constexpr OperandForm kForms[] = {
     {MmaKind::MXF4NVF4, MmaType::E2M1, false, false, 32, 16},
 };
 
-// Rows are strides of a tensor map of bytes, in bytes a multiple of 16.
+// Rows are strides of a tensor map of bytes, multiples of 16.
 constexpr OperandForm kDequantizedForms[] = {
     {MmaKind::MXF8F6F4, MmaType::E4M3, false, false, 16, 16},
     {MmaKind::MXF8F6F4, MmaType::E5M2, false, false, 16, 16},
     {MmaKind::MXF8F6F4, MmaType::E2M3, false, false, 16, 16},
     {MmaKind::MXF8F6F4, MmaType::E3M2, false, false, 16, 16},
     {MmaKind::MXF8F6F4, MmaType::E2M1, false, false, 32, 16},
-    // Has no scales: it is multiplied as it is.
+    // Unscaled operand.
     {MmaKind::F16, MmaType::BF16, false, false, 8, 16},
 };
 
-/// The row of `type` among those that `isOf` takes.
+/// Returns the row of `type` that satisfies `isOf`.
 template <typename Pick>
 const OperandForm &findForm(Table<OperandForm> forms, MmaType type, Pick isOf) {
   const OperandForm *found =
@@ -55,7 +51,7 @@ const OperandForm &findForm(Table<OperandForm> forms, MmaType type, Pick isOf) {
 
 } // namespace
 
-// All block-scaled kinds of tcgen05.mma, by the name of the kind.
+// All block-scaled kinds of tcgen05.mma; messages use the kind.
 const MmaInstruction mx::target::kTcgen05BlockScaled = {
     nullptr, /*takesScales=*/true, /*k=*/0, /*wholeK=*/0, kTmemLanes};
 const MmaInstruction mx::target::kTcgen05F16 = {"kind::f16",
@@ -65,7 +61,7 @@ const MmaInstruction mx::target::kWgmmaBF16 = {"wgmma.mma_async",
                                                /*takesScales=*/false, /*k=*/16,
                                                kDequantizedTileK, kWgmmaM};
 
-// All block-scaled kinds of mma.sync, too.
+// All block-scaled kinds of mma.sync.
 const MmaInstruction mx::target::kMmaSyncBlockScaled = {
     nullptr,     /*takesScales=*/true,   /*k=*/0, /*wholeK=*/0,
     /*rows=*/16, /*readsRegisters=*/true};
@@ -99,8 +95,9 @@ const OperandForm &mx::target::getDequantizedForm(MmaType type) {
                   [](const OperandForm &) { return true; });
 }
 
-/// The kind that names the formats. What threads dequantize is bf16, and so may
-/// be multiplied by bf16, too, and have scales that no kind takes.
+/// Returns the kind that names the formats. Dequantized operands are bf16, so
+/// the other operand may be bf16, and scales may have formats that no kind
+/// supports.
 static std::optional<MmaKind> selectKind(const MmaInstruction &instruction,
                                          MmaType a, MmaType b,
                                          unsigned blockSize,
@@ -128,7 +125,8 @@ mx::target::lookupMma(const MmaInstruction &instruction, MmaType a, MmaType b,
   };
   MmaForm mma{&instruction, *kind,     getForm(a),
               getForm(b),   blockSize, /*reductionMultiple=*/0};
-  // What is dequantized needs no more than whole blocks. All are powers of two.
+  // Dequantized operands only need whole blocks. All multiples are powers of
+  // two.
   mma.reductionMultiple = std::max({isDirect ? mma.getK() : blockSize,
                                     mma.a->rowMultiple, mma.b->rowMultiple});
   return mma;

@@ -1,10 +1,8 @@
-//===- Rates.cpp - how fast each part of a chip works ---------------------===//
+//===- Rates.cpp - Throughputs and latencies of chips ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// A row for each chip whose schedules a model chooses (TargetInfo::rates). Of
-// those, only the B200 was measured in public.
-//
+// Parameters of each chip with modelled schedules (TargetInfo::rates). Public
+// measurements only exist for the B200.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Target/Rates.h"
@@ -14,18 +12,17 @@ using namespace mx::target;
 
 const Rates mx::target::kB200Rates;
 
-/// Rates of the H200. Measured: loads by the copy engine, the hand-over by an
-/// mbarrier, and the latencies of boxes from L2 and HBM
-/// (29571104fae6:benchmarks/chip/results/h200.json). Fitted to times of
-/// matmuls: the marked rates ([shapes] of Rates.h,
-/// docs/design/ScheduleModel.md). Everything else is assumed to be as on the
-/// B200.
+/// Rates of the H200. Measured: TMA loads, hand-over by an mbarrier, and
+/// latencies of boxes from L2 and HBM
+/// (29571104fae6:benchmarks/chip/results/h200.json). Fitted to matmul times:
+/// the marked rates ([shapes] of Rates.h, docs/design/ScheduleModel.md). All
+/// others are assumed to equal the B200.
 static constexpr Rates h200() {
   Rates rates;
-  rates.l2BytesPerClk = 6100;    // fitted; 4700 where no two SMs share rows
+  rates.l2BytesPerClk = 6100;    // fitted; 4700 if no two SMs share rows
   rates.memorySharedPercent = 9; // fitted
   rates.l2Bytes = 50u << 20;
-  rates.hbmBytesPerClk = 2070;      // where all SMs only load
+  rates.hbmBytesPerClk = 2070;      // with all SMs only loading
   rates.streamBytesPerClk = 2070;   // 2265 on an H200; less on an H100
   rates.directLastPercent = 500;    // fitted
   rates.stagedLastPercent = 270;    // fitted
@@ -42,22 +39,22 @@ static constexpr Rates h200() {
 }
 const Rates mx::target::kH200Rates = h200();
 
-/// The RTX 5090, of which this project measured nothing. An SM multiplies 1024
-/// pairs of E4M3 and 2048 of E2M1 a cycle, two columns of 16 rows by 32 bytes:
-/// OMMA m16n8k64 retires 4096 operations a cycle (Neroued/ninfer, pull request
-/// 160, clocks read in the kernel), and MXFP8 reaches 993 TFLOP/s on 170 SMs at
-/// about 2.85 GHz ([FI]; the data sheet's 838 at 2.41 are as many a cycle).
+/// Rates of the RTX 5090, not measured by this project. An SM multiplies 1024
+/// pairs of E4M3 or 2048 of E2M1 per cycle, two columns of 16 rows by 32 bytes:
+/// OMMA m16n8k64 retires 4096 operations per cycle (Neroued/ninfer, pull
+/// request #160, clocks read in the kernel), and MXFP8 reaches 993 TFLOP/s on
+/// 170 SMs at about 2.85 GHz ([FI]; the data sheet's 838 at 2.41 GHz is the
+/// same per cycle).
 static constexpr Rates rtx5090() {
   Rates rates;
   rates.mmaColumnsPerClk = 2;
   // 128 bytes of L1 and shared memory (Chips and Cheese, "Blackwell: NVIDIA's
-  // Massive GPU", 2025: more than 60 TB/s of the 188 SMs of an RTX PRO 6000).
+  // Massive GPU", 2025: more than 60 TB/s for the 188 SMs of an RTX PRO 6000).
   rates.smemReadBytesPerClk = 128;
   rates.mmaLatency = 40;      // assumed
-  rates.fillBytesPerClk = 64; // assumed: what an SM takes from L2
-  // 8.7 TB/s of an RTX PRO 6000 at 2.6 GHz (Chips and Cheese), whose L2 gives a
-  // load an answer after 130 ns: 340 cycles of the 550 that a stage's turn is
-  // assumed to take.
+  rates.fillBytesPerClk = 64; // assumed: L2 bandwidth of an SM
+  // 8.7 TB/s of an RTX PRO 6000 at 2.6 GHz (Chips and Cheese). Its L2 latency
+  // of 130 ns is 340 of the 550 cycles assumed for the turn-around of a stage.
   rates.l2BytesPerClk = 3300;
   rates.l2Bytes = 96u << 20; // [RTX]
   // 1792 GB/s at 2.41 GHz [RTX].
@@ -67,12 +64,12 @@ static constexpr Rates rtx5090() {
 }
 const Rates mx::target::kRTX5090Rates = rtx5090();
 
-/// The GB10 of DGX Spark, of which nothing was measured, either. The same SM:
-/// 48 of them give the petaflop of sparse FP4 of its data sheet, half of which
-/// is dense, at 2.5 GHz.
+/// Rates of the GB10 of DGX Spark, not measured by this project. It has the
+/// same SM: at 2.5 GHz, 48 SMs yield the data sheet's petaflop of sparse FP4,
+/// twice the dense rate.
 static constexpr Rates gb10() {
   Rates rates = rtx5090();
-  // Assumed: half of what 48 SMs take of 64 bytes a cycle each.
+  // Assumed: half of 48 SMs at 64 bytes per cycle each.
   rates.l2BytesPerClk = 1536;
   rates.l2Bytes = 24u << 20; // [RTX]
   // 273 GB/s at about 2.4 GHz [RTX].

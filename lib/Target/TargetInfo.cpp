@@ -1,12 +1,9 @@
-//===- TargetInfo.cpp - limits and features of each chip ------------------===//
+//===- TargetInfo.cpp - Limits and features of chips ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// The table of chips and the checks that only need a row of it. To add a chip,
-// add a row: every message lists what the table holds. docs/reference/Chips.md
-// shows it. Then the table of families of matrix instructions: a family has one
-// row, and chips name it.
-//
+// Table of chips, and checks of a single row. To add a chip, add a row:
+// messages list the rows. docs/reference/Chips.md shows the table. The second
+// table contains the families of matrix instructions to which chips refer.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Target/TargetInfo.h"
@@ -24,8 +21,8 @@ namespace {
 
 constexpr uint32_t KiB = 1024;
 
-/// What all chips of compute capability 9.0 to 12.1 have in common, CUDA C++
-/// Programming Guide, "Technical Specifications per Compute Capability".
+/// Common properties of compute capabilities 9.0 to 12.1 (CUDA C++ Programming
+/// Guide, "Technical Specifications per Compute Capability").
 constexpr TargetInfo common(const char *chip, unsigned capability,
                             MmaFamily family, unsigned smCount) {
   TargetInfo target;
@@ -54,8 +51,8 @@ constexpr TargetInfo dataCenter(const char *chip, unsigned capability,
   return target;
 }
 
-/// The first of the 10.x family has kind::i8, which is not in the family's PTX
-/// (PTX ISA, tcgen05.mma, target ISA notes).
+/// sm_100a supports kind::i8, which the family's PTX does not (PTX ISA,
+/// tcgen05.mma, target ISA notes).
 constexpr TargetInfo b200() {
   TargetInfo target =
       dataCenter("sm_100a", 100, MmaFamily::Tcgen05, 148, kB200Rates);
@@ -80,7 +77,7 @@ constexpr TargetInfo kTargets[] = {
     b200(),
     // One PTX for the whole family: B200 and B300.
     dataCenter("sm_100f", 100, MmaFamily::Tcgen05, 148, kB200Rates),
-    // As if it were a B200: no rates of its own are published.
+    // Treated as a B200: no rates are published.
     dataCenter("sm_103a", 103, MmaFamily::Tcgen05, 148, kB200Rates),
     dataCenter("sm_90a", 90, MmaFamily::Wgmma, 132, kH200Rates),
     rtx("sm_120a", 120, 170, kRTX5090Rates),
@@ -91,7 +88,8 @@ constexpr TargetInfo kTargets[] = {
 
 std::string quoted(const char *chip) { return "'" + std::string(chip) + "'"; }
 
-/// "'sm_100a', 'sm_100f'" over the rows that `pick` takes.
+/// Returns a string like "'sm_100a', 'sm_100f'" for the rows that satisfy
+/// `pick`.
 template <typename Pick>
 std::string listRows(Pick pick) {
   std::string list;
@@ -101,7 +99,7 @@ std::string listRows(Pick pick) {
   return list;
 }
 
-/// The table, and what was registered.
+/// Returns the chips of the table and the registered ones.
 std::vector<TargetInfo> &getRows() {
   static std::vector<TargetInfo> rows(std::begin(kTargets), std::end(kTargets));
   return rows;

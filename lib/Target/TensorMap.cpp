@@ -1,10 +1,8 @@
-//===- TensorMap.cpp - what a tiled tensor map may say --------------------===//
+//===- TensorMap.cpp - Rules of tiled tensor maps -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// The rules of cuTensorMapEncodeTiled in the order of its parameters, so that
-// the message names the first argument that the driver would refuse.
-//
+// Checks the rules of cuTensorMapEncodeTiled in the order of its parameters, so
+// that messages name the argument that the driver rejects first.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Target/TensorMap.h"
@@ -63,7 +61,7 @@ bool isPacked(TensorMapType type) {
   return isPadded(type) || type == TensorMapType::U4Align8;
 }
 
-/// "dim 2" and the like.
+/// Returns a string like "dim 2".
 std::string indexed(const char *what, unsigned i) {
   return std::string(what) + " " + std::to_string(i);
 }
@@ -93,7 +91,7 @@ std::string checkRank(const TensorMapDesc &desc) {
   return error;
 }
 
-/// Addresses and strides have the same unit.
+/// Returns the alignment of addresses and strides.
 unsigned globalAlignment(const TensorMapDesc &desc) {
   bool wide =
       desc.interleave == TensorMapInterleave::B32 || isPadded(desc.type);
@@ -153,7 +151,7 @@ std::string checkBox(const TensorMapDesc &desc) {
 
 std::string checkElementStrides(const TensorMapDesc &desc) {
   // Without interleave TMA ignores the stride of dimension 0, but the driver
-  // still wants it in range.
+  // still checks its range.
   for (unsigned i = 0; i < desc.rank; ++i)
     if (std::string error =
             inRange(indexed("element stride", i), desc.elementStrides[i], 1, 8);
@@ -174,7 +172,7 @@ std::string checkSwizzle(const TensorMapDesc &desc) {
     return "expected interleave none with type u6_align16, found " +
            std::string(getName(desc.interleave));
   if (isPadded(desc.type)) {
-    // Swizzles of the padded types; 128b_atom64 serves stores of u6 only.
+    // Swizzles of the padded types; 128b_atom64 only for stores of u6.
     bool legal = desc.swizzle == Swizzle::None ||
                  desc.swizzle == Swizzle::B128 ||
                  desc.swizzle == Swizzle::B128Atom32 ||

@@ -1,9 +1,7 @@
-//===- Wgmma.cpp - what wgmma.mma_async can multiply ----------------------===//
+//===- Wgmma.cpp - Shapes and types of wgmma ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// The table of types, each row as in the PTX ISA.
-//
+// Table of types, with the rows of the PTX ISA.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Target/Wgmma.h"

@@ -1,11 +1,9 @@
-//===- PlanBuilder.cpp - A function as a launch plan ----------------------===//
+//===- PlanBuilder.cpp - Construction of launch plans ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Arguments and results are the caller's memory, every other allocation is a
-// slice of the workspace. Checks that nothing on the way decides need no order
-// among the launches: all are made before the first.
-//
+// The caller owns memory of arguments and results; other allocations are slices
+// of the workspace. Checks that do not depend on steps all run before the first
+// launch.
 //===----------------------------------------------------------------------===//
 
 #include "PlanBuilder.h"
@@ -29,7 +27,7 @@ static std::string print(Type type) {
   return text;
 }
 
-/// Fills in what callers see of an argument or a result.
+/// Sets the description of an argument or result for callers.
 static FailureOr<ArrayType> describe(func::FuncOp function,
                                      mxplan::ValueAttr attribute,
                                      plan::Value &value) {
@@ -61,7 +59,7 @@ static FailureOr<ArrayType> describe(func::FuncOp function,
   return std::move(*array);
 }
 
-/// What callers see of the arguments or the results of a function.
+/// Returns the descriptions of arguments or results for callers.
 static auto getValues(func::FuncOp function, StringRef attribute) {
   auto values = function->getAttrOfType<ArrayAttr>(attribute);
   return llvm::to_vector(values.getAsRange<mxplan::ValueAttr>());
@@ -109,8 +107,8 @@ unsigned PlanBuilder::argumentOf(BlockArgument value) const {
   return index;
 }
 
-/// Whether numbers follow from the arguments by arithmetic alone, so that they
-/// are known before the steps.
+/// Returns true if numbers only depend on the arguments by arithmetic, and are
+/// therefore known before the steps.
 static bool areKnownBefore(ValueRange values) {
   SmallVector<Value> rest(values);
   llvm::DenseSet<Value> seen;
@@ -173,7 +171,7 @@ LogicalResult PlanBuilder::describeResults() {
         values = values.drop_front();
       }
       result.shape.push_back(extent);
-      // Constants last: one factor instead of many.
+      // Multiply constants last, to get a single factor.
       Number &term = extent.isConstant() ? constant : bytes;
       term = numbers.mul(term, extent);
     }
@@ -219,7 +217,7 @@ LogicalResult PlanBuilder::translate(mxplan::ReadOp op) {
   step.kind = Step::Read;
   step.from = getOperand(op.getBuffer()).buffer;
   step.offset = numbers.get(op.getOffset());
-  // Floats are known by their bits.
+  // Floats are represented by their bits.
   unsigned bits = getElementBits(type);
   step.dtype = (isa<FloatType>(type) && bits < 64 ? "u" : "i") +
                std::to_string(bits / 8);
@@ -245,7 +243,7 @@ LogicalResult PlanBuilder::translate(mxgpu::SmCountOp op) {
   return success();
 }
 
-/// A printf format becomes text with {} for values.
+/// Converts a printf format to text with {} for values.
 LogicalResult PlanBuilder::translate(mxgpu::RequireOp op) {
   StringRef format = op.getMessage();
   std::string text = getPlace(op.getLoc());
@@ -263,8 +261,8 @@ LogicalResult PlanBuilder::translate(mxgpu::RequireOp op) {
   }
   Number condition = numbers.get(op.getCondition());
   std::vector<Number> values = getNumbers(op.getValues());
-  // What branches around it decide is known too: it is checked before anything
-  // is launched.
+  // If enclosing branches depend on known numbers only, check before any
+  // launch.
   std::optional<Number> implied = getConditionIfRun(condition);
   if (implied && numbers.isKnown(*implied) &&
       llvm::all_of(values,
@@ -297,8 +295,8 @@ LogicalResult PlanBuilder::translate(Operation *op) {
     return translate(select);
   if (PlanScalars::isArithmetic(op))
     return numbers.translate(op);
-  // What a launch passes on it looks at itself, and what has no place in a plan
-  // is refused below.
+  // Launches check scalar operands themselves, and unsupported operations are
+  // rejected below.
   bool isPlanned = isa<scf::SCFDialect>(op->getDialect()) ||
                    isa<func::CallOp, mxgpu::RequireOp>(op) ||
                    isa<mxplan::MXPlanDialect>(op->getDialect());
@@ -308,7 +306,9 @@ LogicalResult PlanBuilder::translate(Operation *op) {
         !(isLaunch && operand.getType().isIntOrFloat()))
       return op->emitOpError("expected operands that a launch plan knows");
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case([](mxplan::SliceOp) { return success(); }) // with the launch
+      .Case([](mxplan::SliceOp) {
+        return success();
+      }) // translated with the launch
       .Case<mxplan::AllocOp, mxplan::ConstantOp, mxplan::AddressOp,
             mxplan::RankOp, mxplan::WindowOp, mxplan::AllGatherOp,
             mxplan::AllToAllOp, mxplan::CopyOp, mxplan::FillOp, mxplan::ReadOp,
@@ -343,7 +343,7 @@ FailureOr<plan::Entry> PlanBuilder::build() {
   for (StringRef name : {mxplan::kArgumentsAttrName, mxplan::kResultsAttrName})
     if (!function->hasAttr(name))
       return function.emitOpError("expected ")
-             << name << ", which says what callers see: run "
+             << name << ": run "
              << "convert-mxgpu-host-to-plan first";
   entry.name = function.getSymName();
   calls.push_back(function);

@@ -1,9 +1,7 @@
-//===- PlanBuilder.h - A function as a launch plan --------------*- C++ -*-===//
+//===- PlanBuilder.h - Builder of launch plans ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Walks a function of the mxplan dialect and writes down what it does.
-//
+// Translates a function of the mxplan dialect to a launch plan.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_TRANSLATION_PLANBUILDER_H
@@ -14,7 +12,7 @@
 
 namespace mx {
 
-/// The index of the element of that name, or the size of the list.
+/// Returns the index of the element called `name`, or the size of the list.
 template <typename T>
 unsigned findNamed(const std::vector<T> &list, llvm::StringRef name) {
   return llvm::find_if(list, [&](const T &one) { return one.name == name; }) -
@@ -26,17 +24,17 @@ public:
   PlanBuilder(mlir::func::FuncOp function, const plan::Manifest &manifest)
       : function(function), manifest(manifest), numbers(entry) {}
 
-  /// Fails with an error at what a plan cannot express.
+  /// Reports an error for operations that a plan cannot express.
   mlir::FailureOr<plan::Entry> build();
 
 private:
   mlir::LogicalResult describeArguments();
   mlir::LogicalResult describeResults();
-  /// Decides which allocations are results.
+  /// Finds the allocations that become results.
   void findResults();
 
   static mlir::LogicalResult verifyOneBlock(mlir::Region &region);
-  /// The operations of a region of one block.
+  /// Translates a region with a single block.
   mlir::LogicalResult translate(mlir::Region &region);
   mlir::LogicalResult translate(mlir::Operation *op);
   mlir::LogicalResult translate(mxplan::AllocOp op);
@@ -51,7 +49,7 @@ private:
   mlir::LogicalResult translate(mxgpu::RequireOp op);
   mlir::LogicalResult addParameter(mlir::Operation *op, mlir::Value value,
                                    std::vector<plan::Parameter> &parameters);
-  // Groups (PlanRankGroups.cpp).
+  // Rank groups (PlanRankGroups.cpp).
   unsigned getGroup(llvm::StringRef name) const;
   mlir::LogicalResult translate(mxplan::RankOp op);
   mlir::LogicalResult translate(mxplan::WindowOp op);
@@ -68,37 +66,38 @@ private:
   mlir::LogicalResult translate(mlir::arith::SelectOp op);
   plan::Number getBytesIfRun(plan::Number bytes);
   std::optional<plan::Number> getConditionIfRun(plan::Number condition);
-  /// The operands of the terminator; fails if a plan does not know one.
+  /// Returns the operands of the terminator. Fails if a plan cannot represent
+  /// an operand.
   mlir::FailureOr<std::vector<plan::Operand>>
   getYields(mlir::Region &region) const;
-  /// Translates a region in place, with `results` for what it yields.
+  /// Translates a region in place; `results` become the yielded operands.
   mlir::LogicalResult inlineRegion(mlir::Region &region,
                                    mlir::ValueRange results);
-  /// `atStart` adds what the block begins with.
+  /// `atStart` adds the first steps of the block.
   mlir::FailureOr<plan::Block>
   translateRegion(mlir::Region &region,
                   llvm::function_ref<void()> atStart = {});
-  /// One of a loop, which carries `names` from round to round.
+  /// Translates a loop body with the loop-carried `names`.
   mlir::FailureOr<plan::Block>
   translateRound(mlir::Region &region, llvm::ArrayRef<plan::Operand> names,
                  llvm::function_ref<void()> atStart = {});
-  /// Names for values that a step defines.
+  /// Returns names for values that a step defines.
   mlir::FailureOr<std::vector<plan::Operand>> define(mlir::Operation *op,
                                                      mlir::ValueRange values);
   plan::Buffer defineBuffer() { return {plan::Buffer::Chosen, chosenCount++}; }
 
-  /// The argument of the entry, as callers count, that a number is.
+  /// Returns the index of an argument for callers.
   unsigned argumentOf(mlir::BlockArgument value) const;
   plan::Operand getOperand(mlir::Value value) const;
   std::vector<plan::Operand> getOperands(mlir::ValueRange values) const;
   void set(mlir::Value value, const plan::Operand &operand);
   bool isKnown(mlir::Value value) const;
   std::vector<plan::Number> getNumbers(mlir::ValueRange values) const;
-  /// The bytes of a constant, as they lie in memory; empty for other values.
+  /// Returns the bytes of a constant in memory order; empty for other values.
   static std::vector<uint8_t> getConstantBytes(mlir::Value value);
-  /// Gives every slice of the workspace its place (Workspace.cpp).
+  /// Assigns offsets to all slices of the workspace (Workspace.cpp).
   void placeWorkBuffers();
-  /// Leaves out values that nothing needs and numbers the rest (PlanPrune.cpp).
+  /// Removes unused values and renumbers the others (PlanPrune.cpp).
   void pruneValues();
 
   mlir::func::FuncOp function;
@@ -107,17 +106,15 @@ private:
   PlanScalars numbers;
   llvm::DenseMap<mlir::Value, plan::Buffer> buffers;
   llvm::DenseMap<mlir::Value, unsigned> maps;
-  /// Which result an allocation is.
+  /// Maps allocations to results.
   llvm::DenseMap<mlir::Operation *, unsigned> resultOf;
-  /// The functions that are being called.
+  /// Call stack of inlined functions.
   llvm::SmallVector<mlir::Operation *> calls;
-  /// What the loops around carry.
   std::vector<plan::Buffer> carried;
-  /// Of the branches around what is translated: what decides them, and whether
-  /// they run where it is not 0.
+  /// Conditions of enclosing branches; true for the branch that runs if the
+  /// condition is not 0.
   std::vector<std::pair<plan::Number, bool>> branches;
   unsigned chosenCount = 0, mapCount = 0;
-  /// The tensor maps of the table.
   std::vector<unsigned> tableMaps;
 };
 

@@ -1,10 +1,8 @@
-//===- PlanExpressions.cpp - The expressions of a plan --------------------===//
+//===- PlanExpressions.cpp - Simplification of plan expressions -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Which number an expression is, what is known of it, and whether it is
-// computed before the steps or by one.
-//
+// Simplifies and deduplicates expressions, infers their properties, and decides
+// whether the table or a step computes them.
 //===----------------------------------------------------------------------===//
 
 #include "PlanScalars.h"
@@ -55,7 +53,7 @@ bool PlanScalars::isNonNegative(const plan::Expression &expression) const {
     return expression.type.width < 64;
   case Operator::AndI:
     return isNonNegative(a) || isNonNegative(b);
-  default: // Sub, and numbers of other types, which are compared in those
+  default: // Sub, and typed numbers, which are compared in their type
     return false;
   }
 }
@@ -87,7 +85,7 @@ PlanScalars::simplify(const plan::Expression &expression) const {
   Operator op = expression.op;
   auto [a, b, c] = expression.operands;
   if (a.isConstant() && b.isConstant() && c.isConstant()) {
-    std::string ignored; // an error must wait until the program is called
+    std::string ignored; // report errors at the call
     if (std::optional<int64_t> value =
             plan::apply(expression, {a.value, b.value, c.value}, ignored))
       return Number(*value);
@@ -128,19 +126,19 @@ PlanScalars::simplify(const plan::Expression &expression) const {
   case Operator::Ne:
   case Operator::Lt:
     return areSame ? std::optional(zero) : std::nullopt;
-  default: // of other types
+  default: // typed operators
     return std::nullopt;
   }
 }
 
-/// Whether operands may change places.
+/// Returns true if operands may be exchanged.
 static bool isCommutative(Operator op) {
   return llvm::is_contained({Operator::Add, Operator::Mul, Operator::Min,
                              Operator::Max, Operator::Eq, Operator::Ne},
                             op);
 }
 
-/// Constants last, other numbers in an order of their own.
+/// Orders constants last, and other numbers arbitrarily.
 static bool isInOrder(Number a, Number b) {
   if (a.isConstant() || b.isConstant())
     return b.isConstant();
@@ -199,7 +197,8 @@ PlanScalars::find(const plan::Expression &expression) const {
   return std::nullopt;
 }
 
-/// In a block that may not be reached, only if it can hardly fail.
+/// Excludes divisions in a block, which may not run, unless the divisor is a
+/// positive constant: a hoisted division could fail.
 bool PlanScalars::mayPrecede(const plan::Expression &expression) const {
   if (!llvm::all_of(expression.operands,
                     [&](Number operand) { return isKnown(operand); }))

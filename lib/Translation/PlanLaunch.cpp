@@ -1,9 +1,5 @@
-//===- PlanLaunch.cpp - Tensor maps and launches of a plan ----------------===//
+//===- PlanLaunch.cpp - Tensor maps and launches of plans -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
-//
-// Operands become what the runtime puts into maps and parameters.
-//
 //===----------------------------------------------------------------------===//
 
 #include "PlanBuilder.h"
@@ -66,7 +62,7 @@ std::vector<uint8_t> PlanBuilder::getConstantBytes(Value value) {
   return bytes;
 }
 
-/// Whether a parameter is an argument of the entry, as it is.
+/// Returns true if a parameter is an unmodified argument of the entry.
 static bool isArgument(Value value, func::FuncOp function) {
   auto argument = dyn_cast<BlockArgument>(value);
   return argument && argument.getOwner() == &function.getBody().front();

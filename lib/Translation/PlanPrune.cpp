@@ -1,13 +1,9 @@
-//===- PlanPrune.cpp - Leave out what no step needs -----------------------===//
+//===- PlanPrune.cpp - Removal of unused plan values ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// What is known to hold is not required, and then its operands may be needed by
-// nothing. Computing them could still fail.
-//
-// What is left is numbered in the order of the manifest: values, buffers and
-// tensor maps of the tables first, then those of the steps.
-//
+// Drops checks that always hold, then dead values, which could still fail. The
+// others are renumbered in the order of the manifest: values, buffers and
+// tensor maps of the tables first, then definitions of steps.
 //===----------------------------------------------------------------------===//
 
 #include "PlanBuilder.h"
@@ -20,7 +16,7 @@ using plan::Step;
 
 namespace {
 
-/// Functions that are called with each reference.
+/// Callbacks for each reference.
 struct References {
   llvm::function_ref<void(Number &)> number;
   llvm::function_ref<void(Buffer &)> buffer;
@@ -44,7 +40,7 @@ struct References {
   }
 };
 
-/// What a step refers to, without what is in its blocks.
+/// Visits the references of a step, except in its blocks.
 void visit(Step &step, const References &of) {
   llvm::for_each(step.grid, of.number);
   for (plan::Parameter &parameter : step.parameters) {
@@ -80,7 +76,7 @@ void forEachStep(std::vector<Step> &steps,
   }
 }
 
-/// What an entry refers to, but for expressions.
+/// Visits the references of an entry, except in expressions.
 void visit(plan::Entry &entry, const References &of) {
   for (plan::Result &result : entry.results) {
     llvm::for_each(result.shape, of.number);
@@ -119,7 +115,7 @@ void PlanBuilder::pruneValues() {
   auto ignoreBuffer = [](Buffer &) {};
   auto ignoreMap = [](unsigned &) {};
   visit(entry, {mark, ignoreBuffer, ignoreMap});
-  // Operands come before what is computed from them.
+  // Operands precede the values computed from them.
   for (size_t i = isUsed.size(); i-- > 0;)
     if (isUsed[i])
       llvm::for_each(numbers.getExpression(i).operands, mark);

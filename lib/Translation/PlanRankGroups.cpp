@@ -1,11 +1,8 @@
-//===- PlanRankGroups.cpp - Windows and collectives of a plan -------------===//
+//===- PlanRankGroups.cpp - Windows and collectives of plans --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Windows of an entry lie one after another in the memory of their group: a
-// peer may write one as long as the call runs, so that none takes the place of
-// another.
-//
+// Windows of an entry are consecutive in the memory of their rank group. Peers
+// may write a window during the whole call, so windows do not share memory.
 //===----------------------------------------------------------------------===//
 
 #include "PlanBuilder.h"

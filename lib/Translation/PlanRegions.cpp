@@ -1,15 +1,11 @@
-//===- PlanRegions.cpp - Control flow of a plan ---------------------------===//
+//===- PlanRegions.cpp - Control flow of plans ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Branches and loops become steps with blocks; calls are written out where
-// they stand, since a plan that cannot end is none.
-//
-// A loop that carries a buffer may yield memory that it allocated. The next
-// round must not write there while the buffer is still read: an allocation in
-// such a loop has one place more than there are buffers that loops carry, and
-// takes one that none of them shows.
-//
+// Branches and loops become steps with blocks. Calls are inlined, because plans
+// cannot recurse. A loop may yield a buffer that it allocated, and the next
+// iteration must not overwrite that buffer while it is read. Therefore an
+// allocation in such a loop owns one buffer more than the loops carry, and
+// chooses a free buffer.
 //===----------------------------------------------------------------------===//
 
 #include "PlanBuilder.h"
@@ -68,7 +64,7 @@ FailureOr<plan::Block>
 PlanBuilder::translateRegion(Region &region,
                              llvm::function_ref<void()> atStart) {
   plan::Block block;
-  if (region.empty()) // an else that is not there
+  if (region.empty()) // no else
     return block;
   if (numbers.getDepth() == plan::kMaxDepth)
     return region.getParentOp()->emitOpError("expected at most ")
@@ -144,7 +140,8 @@ LogicalResult PlanBuilder::translate(scf::IndexSwitchOp op) {
       step.blocks.push_back(std::move(*block));
     return success(succeeded(block));
   };
-  // What decides each block is a number of its own where it is known before.
+  // If the selector is known before the steps, each block has a separate
+  // condition.
   bool isSize = numbers.isSize(step.condition);
   Number isAny = isSize ? Number(0) : step.condition;
   for (auto [value, region] :
@@ -178,7 +175,7 @@ PlanBuilder::translateRound(Region &region, ArrayRef<Operand> names,
 LogicalResult PlanBuilder::translate(scf::ForOp op) {
   Step step;
   step.kind = Step::For;
-  // A step counts in signed numbers; unsigned ones are the same once wider.
+  // A step counts in signed numbers, so widen unsigned bounds.
   Type type = op.getInductionVar().getType();
   bool isWidened =
       op.getUnsignedCmp() && type.isInteger() && !type.isInteger(64);
@@ -260,7 +257,7 @@ LogicalResult PlanBuilder::translate(func::CallOp op) {
   return result;
 }
 
-/// Of two buffers.
+/// Select of two buffers.
 LogicalResult PlanBuilder::translate(arith::SelectOp op) {
   Step step;
   step.kind = Step::If;
@@ -273,8 +270,8 @@ LogicalResult PlanBuilder::translate(arith::SelectOp op) {
   return success();
 }
 
-/// Whether a buffer that is allocated in a loop may be there in the next round:
-/// under another name, which the loop yields.
+/// Returns true if a buffer allocated in a loop may be used in the next
+/// iteration under another name, through the loop's yield.
 static bool mayOutliveRound(Value buffer) {
   return llvm::any_of(buffer.getUsers(), [](Operation *user) {
     return isa<scf::YieldOp, scf::ConditionOp, scf::ForOp, scf::WhileOp,
@@ -282,8 +279,8 @@ static bool mayOutliveRound(Value buffer) {
   });
 }
 
-/// Bytes of a buffer, 0 where the branches around it are known not to run: its
-/// place in the workspace is then as large as that of the branch that does.
+/// Returns `bytes`, or 0 in calls that do not run the enclosing branches, so
+/// that the workspace only has space for the active branch.
 Number PlanBuilder::getBytesIfRun(Number bytes) {
   for (auto [condition, isThen] : branches)
     if (numbers.isSize(condition))
@@ -293,8 +290,8 @@ Number PlanBuilder::getBytesIfRun(Number bytes) {
   return bytes;
 }
 
-/// A condition that holds where the branches around it do not run; none where
-/// something else is around, or what only the run decides.
+/// Returns a condition that also holds if enclosing branches do not run. None
+/// inside loops, or if a step decides a branch.
 std::optional<Number> PlanBuilder::getConditionIfRun(Number condition) {
   if (numbers.getDepth() != branches.size())
     return std::nullopt;

@@ -1,11 +1,8 @@
-//===- PlanScalars.cpp - Arithmetic of the host as expressions ------------===//
+//===- PlanScalars.cpp - Host arithmetic as plan expressions --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// An `index` is a size: a number of 64 bits whose arithmetic must not overflow,
-// and about which more is known. Other numbers are computed in the types that
-// they have, as arith and math say.
-//
+// An `index` is a size: 64 bits, without overflow, and with known properties.
+// Other numbers use the types and semantics of arith and math.
 //===----------------------------------------------------------------------===//
 
 #include "PlanScalars.h"
@@ -47,7 +44,7 @@ bool PlanScalars::isNumber(Type type) {
 
 bool PlanScalars::isArithmetic(Operation *op) {
   if (isa<arith::ConstantOp>(op))
-    return true; // of which type it may be is up to its users
+    return true; // users check its type
   return isa_and_present<arith::ArithDialect, index::IndexDialect,
                          math::MathDialect, ub::UBDialect>(op->getDialect()) &&
          llvm::all_of(op->getOperandTypes(), isNumber) &&
@@ -103,8 +100,7 @@ Number PlanScalars::narrow(Operation *at, Number number, Type type) {
 // Sizes
 //===----------------------------------------------------------------------===//
 
-/// Requires a number to fit into the result of `op`, as plans know none that
-/// wrap around.
+/// Requires that a size fits the result of `op`, because sizes do not wrap.
 void PlanScalars::requireFits(Operation *op, Number number) {
   Type type = op->getResult(0).getType();
   if (type.isIndex() || type.getIntOrFloatBitWidth() >= 64)
@@ -120,7 +116,7 @@ void PlanScalars::requireFits(Operation *op, Number number) {
           {number});
 }
 
-/// A division of sizes, where neither is below 0; otherwise as arith says.
+/// Translates a division of non-negative sizes; others use arith's semantics.
 std::optional<Number> PlanScalars::divide(Operation *op) {
   auto kind = llvm::TypeSwitch<Operation *, std::optional<Operator>>(op)
                   .Case<arith::DivUIOp, arith::DivSIOp, arith::FloorDivSIOp>(
@@ -133,7 +129,7 @@ std::optional<Number> PlanScalars::divide(Operation *op) {
   if (!kind)
     return std::nullopt;
   Number a = get(op->getOperand(0)), b = get(op->getOperand(1));
-  // A size below 0 is a mistake, and no large number.
+  // A negative size is an error, not a large unsigned number.
   if (isa<arith::DivUIOp, arith::CeilDivUIOp, arith::RemUIOp>(op)) {
     requireNonNegative(op, a);
     requireNonNegative(op, b);
@@ -146,7 +142,7 @@ std::optional<Number> PlanScalars::divide(Operation *op) {
   return apply({*kind, {a, b}, {}, {}, mayFail ? getPlace(op->getLoc()) : ""});
 }
 
-/// Arithmetic on sizes that a plan knows as such.
+/// Translates arithmetic on sizes that plans support.
 bool PlanScalars::translateSizes(Operation *op) {
   if (op->getNumOperands() != 2 || op->getNumResults() != 1)
     return false;
@@ -165,7 +161,7 @@ bool PlanScalars::translateSizes(Operation *op) {
   }
   if (!type.isIndex())
     return false;
-  // For results that do not fit into 64 bits.
+  // Location for the overflow message.
   std::string place = getPlace(op->getLoc());
   if (isa<arith::AddIOp>(op))
     return set(Operator::Add, place);
@@ -185,7 +181,7 @@ bool PlanScalars::translateSizes(Operation *op) {
   return false;
 }
 
-/// From or to a size. What becomes narrower must fit.
+/// Converts from or to index. A narrower result must be exact.
 Number PlanScalars::castIndex(Operation *op, bool isSigned) {
   Number number = get(op->getOperand(0));
   Type from = op->getOperand(0).getType(), to = op->getResult(0).getType();
@@ -225,7 +221,7 @@ Number PlanScalars::compare(Operation *op, arith::CmpIPredicate predicate) {
       isAny({Predicate::sgt, Predicate::sge, Predicate::ugt, Predicate::uge});
   if (isSwapped)
     std::swap(a, b);
-  // A bit is 0 or 1, and as a signed number 0 or -1.
+  // A bit is stored as 0 or 1, but is 0 or -1 as a signed number.
   bool areAsHeld = isUnsigned ? isNonNegative(a) && isNonNegative(b)
                               : !lhs.getType().isInteger(1);
   if (areAsHeld)
@@ -285,7 +281,7 @@ Number PlanScalars::applyTyped(Operator op, Operation *at,
   return apply(std::move(expression));
 }
 
-/// Bits of more than 64 have no number: who uses them says so.
+/// Constants beyond 64 bits get no number; their users report an error.
 void PlanScalars::translateConstant(Operation *op, Attribute value) {
   APInt bits;
   if (auto integer = dyn_cast<IntegerAttr>(value))
@@ -307,7 +303,7 @@ static LogicalResult refuse(Operation *op) {
       "plan has (docs/reference/Manifest.md), found another operation");
 }
 
-/// The index dialect: arith on index by other names.
+/// Translates the index dialect: arith on index under other names.
 LogicalResult PlanScalars::translateIndex(Operation *op) {
   auto set = [&](Number number) {
     this->set(op->getResult(0), number);
@@ -321,7 +317,7 @@ LogicalResult PlanScalars::translateIndex(Operation *op) {
     return set(castIndex(op, /*isSigned=*/isa<index::CastSOp>(op)));
   if (auto comparison = dyn_cast<index::CmpOp>(op))
     return set(compare(op, arith::CmpIPredicate(comparison.getPred())));
-  // Arithmetic that must not overflow, or else that of arith.
+  // Sizes without overflow, or the typed operator of arith.
   StringRef name = op->getName().stripDialect();
   auto kind = llvm::StringSwitch<std::optional<Operator>>(name)
                   .Case("maxs", Operator::Max)
@@ -342,7 +338,7 @@ LogicalResult PlanScalars::translate(Operation *op) {
     translateConstant(op, constant.getValue());
     return success();
   }
-  if (isa<ub::PoisonOp>(op)) { // any number will do
+  if (isa<ub::PoisonOp>(op)) { // any value is valid
     set(op->getResult(0), 0);
     return success();
   }
@@ -373,7 +369,7 @@ LogicalResult PlanScalars::translate(Operation *op) {
   SmallVector<Number> operands;
   for (Value operand : op->getOperands())
     operands.push_back(get(operand));
-  // Two numbers: the low half, and the high half or what is carried.
+  // Two results: the low half, and the high half or carry.
   if (isa<arith::MulSIExtendedOp, arith::MulUIExtendedOp,
           arith::AddUIExtendedOp>(op)) {
     bool isSum = isa<arith::AddUIExtendedOp>(op);
@@ -386,7 +382,7 @@ LogicalResult PlanScalars::translate(Operation *op) {
     this->set(op->getResult(1), applyTyped(high, op, operands, type));
     return success();
   }
-  // Whatever else there is has the name that it has in arith and math.
+  // Other operators have the name of the arith or math operation.
   std::optional<Operator> kind =
       plan::parseOperator(op->getName().stripDialect());
   unsigned types = kind ? plan::getTypeCount(*kind) : 0;

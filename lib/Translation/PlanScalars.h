@@ -1,14 +1,10 @@
-//===- PlanScalars.h - Arithmetic of the host as expressions ----*- C++ -*-===//
+//===- PlanScalars.h - Host arithmetic as plan expressions ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Turns arithmetic on sizes into the expressions of a launch plan: constants
-// are folded and equal expressions are listed once. What follows from the
-// arguments goes into the entry's table, the rest becomes steps.
-//
-// While a plan is built, values are numbered in the order in which they are
-// made; PlanPrune.cpp gives them the numbers that the manifest wants.
-//
+// Converts arithmetic on sizes to plan expressions, with constant folding and
+// without duplicates. Expressions that only depend on arguments go to the
+// entry's table, others become steps. Values are numbered in order of creation;
+// PlanPrune.cpp assigns the final numbers.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_TRANSLATION_PLANSCALARS_H
@@ -25,8 +21,7 @@ class PlanScalars {
 public:
   explicit PlanScalars(plan::Entry &entry) : entry(entry) { open(entry.steps); }
 
-  /// The number that an expression gives: a constant, one of its operands, or
-  /// a value.
+  /// Returns the result of an expression: a constant, an operand, or a value.
   plan::Number apply(plan::Expression expression);
   plan::Number apply(plan::Operator op, plan::Number a, plan::Number b,
                      plan::Number c = {}) {
@@ -38,50 +33,49 @@ public:
   plan::Number ceilDiv(plan::Number a, plan::Number b) {
     return apply(plan::Operator::CeilDiv, a, b);
   }
-  /// A value that a step defines.
+  /// Defines a value that a step computes.
   plan::Number define(bool isNonNegative = false);
 
   void set(mlir::Value value, plan::Number number) { numbers[value] = number; }
-  /// The number of a value that was translated. Every operand of an operation
-  /// of the plan was: whatever is not is an error at the operation before it.
+  /// Returns the number of a translated value. Operands are always translated:
+  /// a failure is reported at their definition.
   plan::Number get(mlir::Value value) const;
   bool has(mlir::Value value) const { return numbers.count(value); }
 
-  /// Whether a plan has numbers of the type: it knows integers and floats of up
-  /// to 64 bits.
+  /// Returns true for integers and floats of up to 64 bits, which plans
+  /// support.
   static bool isNumber(mlir::Type type);
-  /// Whether `op` is arithmetic on such numbers. A plan may still lack it.
+  /// Returns true for arithmetic on such numbers. Plans may still not support
+  /// it.
   static bool isArithmetic(mlir::Operation *op);
   mlir::LogicalResult translate(mlir::Operation *op);
 
-  /// An unsigned integer in 64 bits, and the low bits of such a number.
+  /// Convert an unsigned integer to 64 bits, and back to its low bits.
   plan::Number widen(mlir::Operation *at, mlir::Value value);
   plan::Number narrow(mlir::Operation *at, plan::Number number,
                       mlir::Type type);
   void requireNonNegative(mlir::Operation *at, plan::Number number);
 
-  /// Requires `condition` unless it is known to hold: before the steps where
-  /// no block is open, or `isEarly`, and all that it says is known there.
+  /// Requires `condition` unless it provably holds. The check precedes all
+  /// steps if no block is open, or if `isEarly`, which needs known operands.
   void require(plan::Number condition, std::string message,
                std::vector<plan::Number> values, bool isEarly = false);
 
-  /// Steps go into a block, until it is closed.
+  /// Appends steps to `steps` until close().
   void open(std::vector<plan::Step> &steps) {
     blocks.push_back({&steps, computed.size(), requiredNonNegative.size()});
   }
   void close();
   bool isInBlock() const { return getDepth() > 0; }
-  /// Of blocks within one another.
   size_t getDepth() const { return blocks.size() - 1; }
   plan::Step &addStep(plan::Step::Kind kind);
 
-  /// Whether a number is known before the steps, and whether it also follows
-  /// from no address.
+  /// Returns true if a number is known before the steps, and if it also depends
+  /// on no address.
   bool isKnown(plan::Number number) const;
   bool isSize(plan::Number number) const;
   bool isNonNegative(plan::Number number) const;
 
-  /// The expressions of the table, by value.
   const std::vector<int64_t> &getTable() const { return table; }
   const plan::Expression &getExpression(int64_t value) const {
     return definitions[value].expression;
@@ -93,12 +87,12 @@ private:
     plan::Expression expression;
     bool isExpression = false;
     bool isNonNegative = false;
-    /// Stands in the table, and follows from an address.
+    /// Properties of a table value: in the table, depends on an address.
     bool isKnown = false, isAddress = false;
   };
   struct Block {
     std::vector<plan::Step> *steps;
-    /// How much was known when it was opened.
+    /// Sizes of these lists when the block was opened.
     size_t computed, requiredNonNegative;
   };
 
@@ -111,7 +105,7 @@ private:
                        mlir::arith::CmpIPredicate predicate);
   plan::Number compareFloats(mlir::arith::CmpFOp op);
   std::optional<plan::Number> divide(mlir::Operation *op);
-  /// An operation of arith or math in the types that it has.
+  /// Emits a typed operation of arith or math.
   plan::Number applyTyped(plan::Operator op, mlir::Operation *at,
                           llvm::ArrayRef<plan::Number> operands,
                           mlir::Type type, mlir::Type to = {});
@@ -119,13 +113,13 @@ private:
   simplify(const plan::Expression &expression) const;
   std::optional<plan::Number> find(const plan::Expression &expression) const;
   bool isNonNegative(const plan::Expression &expression) const;
-  /// Whether an expression may be computed before the steps.
+  /// Returns true if an expression may be computed before the steps.
   bool mayPrecede(const plan::Expression &expression) const;
   void requireFits(mlir::Operation *op, plan::Number number);
 
   plan::Entry &entry;
   std::vector<Definition> definitions;
-  /// Values of the table, and those that steps of open blocks compute.
+  /// Values of the table, and values computed by steps of open blocks.
   std::vector<int64_t> table, computed;
   /// Numbers that are required to be at least 0.
   std::vector<plan::Number> requiredNonNegative;

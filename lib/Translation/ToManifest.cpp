@@ -1,10 +1,8 @@
-//===- ToManifest.cpp - The host part of a module as a manifest -----------===//
+//===- ToManifest.cpp - Translation of host code to manifests -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Kernels with what a launch must know of them, and a plan for each function
-// that can be called from outside.
-//
+// A manifest lists the kernels with their launch parameters, and a plan for
+// each public function.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Translation/ToManifest.h"
@@ -37,7 +35,7 @@ static FailureOr<plan::Kernel> describeKernel(Operation *op) {
   return kernel;
 }
 
-/// Lists the constants that plans use, each of them once.
+/// Adds each constant that plans use once.
 static void addConstants(ModuleOp module, plan::Manifest &manifest,
                          std::string &data) {
   llvm::SmallSetVector<StringRef, 8> names;
@@ -55,7 +53,7 @@ static void addConstants(ModuleOp module, plan::Manifest &manifest,
     manifest.data = kManifestData;
 }
 
-/// Lists the groups of several ranks that plans use.
+/// Adds the rank groups with several ranks that plans use.
 static void addRankGroups(ModuleOp module, plan::Manifest &manifest) {
   llvm::SmallPtrSet<Attribute, 4> used;
   module.walk([&](Operation *op) {
@@ -118,7 +116,7 @@ void mx::eraseHostPart(ModuleOp module) {
       op.erase();
 }
 
-/// Registers a translation that prints something of the host part of a module.
+/// Registers a translation that prints a part of the host code.
 static void registerOfHostPart(StringRef name, StringRef summary,
                                void (*print)(const HostPart &, raw_ostream &)) {
   TranslateFromMLIRRegistration registration(
@@ -135,7 +133,7 @@ static void registerOfHostPart(StringRef name, StringRef summary,
       },
       [](DialectRegistry &registry) {
         registerPTXDialects(registry);
-        // What is in allocated kernels and plans.
+        // Dialects in allocated kernels and plans.
         registry.insert<vector::VectorDialect>();
       });
 }

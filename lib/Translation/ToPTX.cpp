@@ -1,9 +1,7 @@
-//===- ToPTX.cpp - Print the kernels of a module as PTX -------------------===//
+//===- ToPTX.cpp - Translation of kernels to PTX --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// LLVM's NVPTX back end writes the text; nothing here builds PTX by hand.
-//
+// LLVM's NVPTX back end emits the text.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Translation/ToPTX.h"
@@ -31,7 +29,7 @@
 
 using namespace mlir;
 
-/// The scopes that .gpu, which an atom without a scope has, includes.
+/// Returns true for scopes within .gpu, the default scope of atom.
 static bool isWithinDevice(std::optional<StringRef> scope) {
   return llvm::StringSwitch<bool>(scope.value_or(""))
       .Cases({"singlethread", "block", "cluster", "device"}, true)
@@ -39,8 +37,8 @@ static bool isWithinDevice(std::optional<StringRef> scope) {
 }
 
 /// LLVM 22 prints every atomicrmw as atom without order and scope, which means
-/// .relaxed.gpu. What asks for more would lose it without a word. A cmpxchg
-/// keeps both, and so do loads, stores and fences.
+/// .relaxed.gpu, and would silently drop stronger orders and scopes. cmpxchg,
+/// loads, stores and fences keep both.
 static LogicalResult checkAtomic(LLVM::AtomicRMWOp op) {
   bool isRelaxed = op.getOrdering() <= LLVM::AtomicOrdering::monotonic;
   if (isRelaxed && isWithinDevice(op.getSyncscope()))
@@ -57,8 +55,7 @@ static LogicalResult checkAtomic(LLVM::AtomicRMWOp op) {
             "fences around an atomicrmw that is monotonic";
 }
 
-/// Reports a pointer into a memory space that NVVM does not have, for which
-/// LLVM ends the process.
+/// Rejects pointers to memory spaces outside NVVM, for which LLVM aborts.
 static LogicalResult checkSpaces(Operation *op) {
   for (TypeRange types :
        {TypeRange(op->getOperandTypes()), TypeRange(op->getResultTypes())})
@@ -70,8 +67,8 @@ static LogicalResult checkSpaces(Operation *op) {
   return success();
 }
 
-/// The conversions whose instructions begin with compute capability 10.0: to
-/// and from elements of 6 and 4 bits and scales that are powers of two.
+/// Returns true for conversions that need compute capability 10.0: to and from
+/// elements of 6 and 4 bits and power-of-two scales.
 static bool isNarrowConversion(Operation *op) {
   if (auto toBytes = dyn_cast<NVVM::ConvertF32x2ToF8x2Op>(op))
     return isa<Float8E8M0FNUType>(toBytes.getDstTy());
@@ -80,8 +77,8 @@ static bool isNarrowConversion(Operation *op) {
              NVVM::ConvertF8x2ToBF16x2Op>(op);
 }
 
-/// Why the chip has no instruction for an operation of NVVM; empty where it
-/// has. LLVM ends the process where it has to select one of another chip.
+/// Returns the reason why the chip lacks an instruction for an NVVM operation,
+/// or "". LLVM aborts if it cannot select an instruction.
 static std::string checkInstruction(const mx::target::TargetInfo &chip,
                                     Operation *op) {
   using mx::target::MmaFamily;
@@ -108,7 +105,7 @@ static LogicalResult translateModule(gpu::GPUModuleOp module, raw_ostream &os) {
   if (!nvvm)
     return module.emitOpError("expected a target #nvvm.target, found ")
            << module.getTargetsAttr()[0];
-  // LLVM takes an unknown chip for a very old one.
+  // LLVM treats an unknown chip as a very old one.
   std::string error;
   const mx::target::TargetInfo *info =
       mx::target::lookupTarget(nvvm.getChip(), error);
@@ -164,8 +161,8 @@ void mx::registerPTXDialects(DialectRegistry &registry) {
   registry.insert<arith::ArithDialect, DLTIDialect, func::FuncDialect,
                   gpu::GPUDialect, LLVM::LLVMDialect, memref::MemRefDialect,
                   NVVM::NVVMDialect, scf::SCFDialect>();
-  // In the host's code, beside these: what checks the sizes of views, and what
-  // canonicalization leaves.
+  // Host code also contains checks of view sizes and canonicalized operations
+  // of these dialects.
   registry.insert<index::IndexDialect, math::MathDialect, ub::UBDialect>();
   NVVM::registerNVVMTargetInterfaceExternalModels(registry);
   registerBuiltinDialectTranslation(registry);

@@ -1,12 +1,9 @@
-//===- Workspace.cpp - Where intermediate results lie ---------------------===//
+//===- Workspace.cpp - Allocation of the workspace ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Sizes are expressions, so that buffers cannot be packed by size. They are put
-// into places instead: a place is as large as the largest of its buffers, and
-// takes the next one after the last step that used the one before. That is
-// never more memory than without sharing.
-//
+// Sizes are expressions, so buffers cannot be packed by size. Instead buffers
+// with disjoint lifetimes share a slot, which is as large as its largest
+// buffer. This never needs more memory than separate buffers.
 //===----------------------------------------------------------------------===//
 
 #include "PlanBuilder.h"
@@ -20,7 +17,7 @@ using plan::Operator;
 
 namespace {
 
-/// The first and the last step that use a buffer.
+/// First and last step that use a buffer.
 struct Lifetime {
   size_t first = ~size_t(0), last = 0;
   void use(size_t step) {
@@ -29,14 +26,14 @@ struct Lifetime {
   }
 };
 
-/// A slice of the workspace that several buffers share.
+/// Slot of the workspace that several buffers share.
 struct Place {
   Number bytes;
   size_t lastUse;
   std::vector<size_t> buffers;
 };
 
-/// Finds when buffers are used. Steps within a step are at its time.
+/// Computes lifetimes of buffers. Nested steps have the time of the outer step.
 class LifetimeFinder {
 public:
   LifetimeFinder(const plan::Entry &entry, ArrayRef<unsigned> tableMaps)
@@ -59,7 +56,7 @@ private:
     if (buffer.kind == Buffer::Work)
       lifetimes[buffer.index].use(time);
   }
-  /// What a step may choose is used under another name.
+  /// A buffer that a step may choose is used under other names.
   void keep(const plan::Operand &operand) {
     if (operand.isBuffer && operand.buffer.kind == Buffer::Work)
       lifetimes[operand.buffer.index] = {0, entry.steps.size()};
@@ -90,7 +87,7 @@ private:
 
   const plan::Entry &entry;
   std::vector<Lifetime> lifetimes;
-  /// What tensor maps show, by number.
+  /// Buffers of tensor maps, by number.
   std::map<unsigned, Buffer> mapBuffers;
   size_t time = 0;
 };
@@ -107,7 +104,7 @@ void PlanBuilder::placeWorkBuffers() {
   for (size_t buffer : order) {
     const Lifetime &lifetime = lifetimes[buffer];
     Number bytes = entry.workBuffers[buffer].bytes;
-    // One of the same size if there is one.
+    // Prefer a slot of the same size.
     Place *best = nullptr;
     for (Place &place : places)
       if (place.lastUse < lifetime.first && (!best || place.bytes == bytes))

@@ -1,5 +1,6 @@
-//===- Arrays.cpp - The arrays of one library -----------------------------===//
+//===- Arrays.cpp - Arrays of one library ---------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
 
 #include "Arrays.h"
 
@@ -41,21 +42,22 @@ bool Arrays::describe(PyObject *x, dlpack::Tensor &out) const {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What stands in a signature for each argument, before the extents of an
-/// array. There is no padding: signatures are compared as bytes.
+/// Signature of an argument, before the extents of an array. Has no padding,
+/// because signatures are compared as bytes.
 struct Head {
   uint8_t kind, flags;
   uint16_t rank;
   int32_t deviceType, deviceId;
   uint32_t unused;
-  uint64_t dtype; // the library's object, which lives as long as the library:
-                  // DLPack has one name for several types of few bits
+  // A dtype object with the lifetime of the library. DLPack does not
+  // distinguish all sub-byte types.
+  uint64_t dtype;
 };
 static_assert(sizeof(Head) == 24, "expected no padding");
 
 enum : uint8_t { kIsContiguous = 1, kNeedsGradient = 2 };
 
-/// Collects a signature; one that is longer is not made here.
+/// Collects a signature of limited length.
 class Writer {
 public:
   bool add(const void *bytes, size_t count) {
@@ -75,7 +77,7 @@ private:
 };
 } // namespace
 
-/// Whether an operation on `x` would note a gradient: 1 or 0, or -1 with an
+/// Returns 1 if an operation on `x` records a gradient, 0 if not, or -1 with an
 /// exception.
 static int needsGradient(const Arrays &arrays, PyObject *x) {
   Owned asked(PyObject_GetAttr(x, arrays.requiresGrad));
@@ -86,7 +88,7 @@ static int needsGradient(const Arrays &arrays, PyObject *x) {
   return enabled ? PyObject_IsTrue(enabled.get()) : -1;
 }
 
-/// The kind of a number; 0 of what is none. Subclasses are others.
+/// Returns the kind of a number; 0 for other objects, including subclasses.
 static uint8_t kindOfNumber(PyObject *x) {
   if (PyFloat_CheckExact(x))
     return 'f';
@@ -95,8 +97,8 @@ static uint8_t kindOfNumber(PyObject *x) {
   return PyBool_Check(x) ? 'b' : 0;
 }
 
-/// 1 if the argument was added, 0 if there is no signature of it here, -1 with
-/// an exception.
+/// Adds an argument. Returns 1 on success, 0 without a signature, -1 with an
+/// exception.
 static int addArgument(const Arrays &arrays, PyObject *x, Writer &writer) {
   Head head = {};
   head.kind = kindOfNumber(x);
@@ -138,11 +140,11 @@ static PyObject *sign(PyObject *self, PyObject *arguments) {
 }
 
 //===----------------------------------------------------------------------===//
-// The type
+// Type object
 //===----------------------------------------------------------------------===//
 
-/// The table that the capsule has, of the version that is known here; null with
-/// an exception where there is none.
+/// Returns the capsule's table for the known major version, or null with an
+/// exception.
 static const dlpack::ExchangeTable *readTable(PyObject *capsule) {
   auto *header = static_cast<const dlpack::ExchangeHeader *>(
       PyCapsule_GetPointer(capsule, dlpack::kCapsuleName));
@@ -197,15 +199,15 @@ static void destroy(PyObject *self) {
 }
 
 bool Arrays::isOne(PyObject *object) {
-  // The type has no subclasses, which would have the same function.
+  // The type has no subclasses, which would share the function.
   return PyType_GetSlot(Py_TYPE(object), Py_tp_new) == slot(make);
 }
 
 PyObject *Arrays::makeType() {
   static PyMethodDef methods[] = {
       {"sign", sign, METH_O,
-       "The signature of a call with these arguments, bytes; None where one is "
-       "neither a number nor an array of the library."},
+       "Returns the signature of a call with these arguments as bytes, or None "
+       "if an argument is neither a number nor an array of the library."},
       {nullptr, nullptr, 0, nullptr}};
   static PyType_Slot slots[] = {
       {Py_tp_doc,

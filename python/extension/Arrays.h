@@ -1,8 +1,7 @@
-//===- Arrays.h - The arrays of one library ---------------------*- C++ -*-===//
+//===- Arrays.h - Arrays of one library -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a type of arrays says of one: its description, and a signature of the
-// arguments of a call.
+// Describes arrays of a library, and computes signatures of call arguments.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_PYTHON_EXTENSION_ARRAYS_H
@@ -13,26 +12,25 @@
 
 namespace mx::python {
 
-/// The object Arrays(capsule, types, is_grad_enabled) of Python. It does not
-/// change once it is made.
+/// Python object Arrays(capsule, types, is_grad_enabled); immutable.
 struct Arrays {
   PyObject ob_base;
   const dlpack::ExchangeTable *table;
-  PyObject *types;         // a tuple; arrays are exactly of one of them
-  PyObject *isGradEnabled; // a function
-  PyObject *requiresGrad;  // the name of an attribute
-  PyObject *dtype;         // the same
+  PyObject *types;         // tuple of the exact array types
+  PyObject *isGradEnabled; // function
+  PyObject *requiresGrad;  // attribute name
+  PyObject *dtype;         // attribute name
 
-  /// Whether `x` is an array of the library that DLPack can describe. No
-  /// exception is set if not.
+  /// Describes `x`; returns false, without an exception, unless `x` is an array
+  /// of the library and supported by DLPack.
   bool describe(PyObject *x, dlpack::Tensor &out) const;
 
   static PyObject *makeType();
-  /// Whether `object` is of that type.
+  /// Returns true if `object` is an Arrays.
   static bool isOne(PyObject *object);
 };
 
-/// Whether the elements lie one after the other, in row-major order.
+/// Returns true if the elements are dense in row-major order.
 bool isContiguous(const dlpack::Tensor &tensor);
 
 } // namespace mx::python

@@ -1,10 +1,9 @@
-//===- Call.cpp - A call of an entry that was prepared --------------------===//
+//===- Call.cpp - Prepared call of an entry -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a call does each time, when all that follows from the types and shapes
-// of its arguments is known: compare them, take addresses, have results and
-// workspace made, launch. Whatever is not as it was when the call was prepared
-// is left to Python, which has the words for what is wrong.
+// Runs a call with known types and shapes: compares arguments with the prepared
+// ones, reads addresses, creates results and workspace, launches. Any
+// difference from the prepared call is left to Python, which reports errors.
 //===----------------------------------------------------------------------===//
 
 #include "Call.h"
@@ -20,11 +19,11 @@ using namespace mx::python;
 
 namespace {
 constexpr Py_ssize_t kMostValues = 32; // of arguments, and of results
-constexpr uintptr_t kAlignment = 16;   // values.ALIGNMENT of the package
+constexpr uintptr_t kAlignment = 16;   // ALIGNMENT in the package's values.py
 
-/// An argument as it was when the call was prepared.
+/// Prepared argument.
 struct Value {
-  char kind; // of an array 'a'; of a number what struct.pack calls its type
+  char kind; // 'a' for an array; for a number the struct.pack code
   dlpack::DataType dtype;
   int32_t rank;
   bool isEmpty;
@@ -38,8 +37,7 @@ union Number {
   double f64;
 };
 
-/// The object Call of Python. It does not change once it is made, so threads
-/// share it.
+/// Python object Call. Immutable, so threads share it.
 struct Call {
   PyObject ob_base;
   PyObject *arrays;
@@ -48,8 +46,8 @@ struct Call {
   dlpack::Device device;
   Py_ssize_t count;
   Value values[kMostValues];
-  PyObject *makers;        // a tuple: functions that make the results
-  PyObject *makeWorkspace; // the same for the workspace, or None
+  PyObject *makers;        // tuple of functions that create the results
+  PyObject *makeWorkspace; // function for the workspace, or None
   Py_ssize_t workspaceBytes;
 
   const Arrays &library() const {
@@ -63,7 +61,7 @@ static void *addressOf(const dlpack::Tensor &tensor) {
 }
 
 //===----------------------------------------------------------------------===//
-// Calls. False is said of what is left to Python, without an exception.
+// Calls. False without an exception leaves the call to Python.
 //===----------------------------------------------------------------------===//
 
 static bool isAsPrepared(const Call &call, const Value &value,
@@ -106,7 +104,7 @@ static bool readFloat(const Value &value, PyObject *x, Number &out) {
     return true;
   double wide = out.f64;
   out.f32 = static_cast<float>(wide);
-  // NumPy warns of a number that becomes infinite.
+  // NumPy warns if a number becomes infinite.
   return std::isfinite(out.f32) || !std::isfinite(wide);
 }
 
@@ -126,8 +124,8 @@ static bool readArguments(const Call &call, PyObject *items,
   return true;
 }
 
-/// What `maker` makes, and its address: null, with an exception or, where it is
-/// no array of the library, without one.
+/// Creates an array by `maker` and reads the address. Returns null with an
+/// exception, or null alone if the result is no array of the library.
 static PyObject *makeArray(const Call &call, PyObject *maker, void *&address) {
   Owned made(PyObject_CallNoArgs(maker));
   dlpack::Tensor tensor = {};
@@ -143,7 +141,7 @@ static PyObject *leftToPython() {
 
 static PyObject *run(PyObject *self, PyObject *given) {
   const Call &call = *reinterpret_cast<Call *>(self);
-  // Arguments live until the call has ended, whatever becomes of the list.
+  // Keeps the arguments alive during the call, even if the list changes.
   Owned items(PySequence_Tuple(given));
   if (!items)
     return nullptr;
@@ -196,7 +194,7 @@ static PyObject *run(PyObject *self, PyObject *given) {
 // Preparation
 //===----------------------------------------------------------------------===//
 
-/// Notes the array `x`; false with an exception if the call is not for it.
+/// Records the array `x`; returns false with an exception if unsupported.
 static bool noteArray(Call &call, Value &value, PyObject *x, bool isFirst) {
   dlpack::Tensor tensor = {};
   if (!call.library().describe(x, tensor)) {

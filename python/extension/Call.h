@@ -1,5 +1,6 @@
-//===- Call.h - A call of an entry that was prepared ------------*- C++ -*-===//
+//===- Call.h - Prepared call of an entry -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
 
 #ifndef MX_PYTHON_EXTENSION_CALL_H
 #define MX_PYTHON_EXTENSION_CALL_H
@@ -8,7 +9,7 @@
 
 namespace mx::python {
 
-/// The type Call of Python.
+/// Creates the Python type Call.
 PyObject *makeCallType();
 
 } // namespace mx::python

@@ -1,10 +1,9 @@
-//===- Exchange.h - DLPack's interface of a type of arrays ------*- C++ -*-===//
+//===- Exchange.h - DLPack's exchange interface -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The structs of DLPack 1.3 that this extension reads, in the layout that its
-// major version 1 promises. A type of arrays has the address of a table of
-// functions in a capsule, its attribute __dlpack_c_exchange_api__; so nothing
-// is compiled against PyTorch's headers.
+// Structs of DLPack 1.3, in the layout fixed for major version 1. An array type
+// stores the address of a function table in the capsule
+// __dlpack_c_exchange_api__, so PyTorch's headers are not needed.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_PYTHON_EXTENSION_EXCHANGE_H
@@ -16,7 +15,7 @@ namespace mx::dlpack {
 
 constexpr const char *kCapsuleName = "dlpack_exchange_api";
 constexpr uint32_t kMajorVersion = 1;
-constexpr int32_t kCUDA = 2; // of Device::type
+constexpr int32_t kCUDA = 2; // value of Device::type
 
 struct Version {
   uint32_t major, minor;
@@ -31,7 +30,7 @@ struct DataType {
   uint16_t lanes;
 };
 
-/// An array, whose owner keeps shape and strides, which count elements.
+/// Array; its owner keeps shape and strides. Strides count elements.
 struct Tensor {
   void *data;
   Device device;
@@ -43,11 +42,11 @@ struct Tensor {
 
 struct ExchangeHeader {
   Version version;
-  ExchangeHeader *previous; // of an older major version, or null
+  ExchangeHeader *previous; // older major version, or null
 };
 
-/// Functions return 0, or -1 with an exception of Python set. Those that are
-/// not called here are addresses.
+/// Function table. Functions return 0, or -1 with a Python exception. Unused
+/// functions are declared as addresses.
 struct ExchangeTable {
   ExchangeHeader header;
   void *allocate, *fromObject, *toObject;

@@ -1,8 +1,8 @@
-//===- Module.cpp - mx_calls, an extension of Python ----------------------===//
+//===- Module.cpp - mx_calls, a Python extension --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls of entries with tensors, without ctypes and with as little Python as
-// can be. The package does the same without this module, only slower
+// Calls entries with tensors, without ctypes and with little Python code. The
+// package works more slowly without this module
 // (python/mx_compiler/_runtime/extension.py).
 //===----------------------------------------------------------------------===//
 

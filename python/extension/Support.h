@@ -1,8 +1,8 @@
-//===- Support.h - Python's stable interface, with owners -------*- C++ -*-===//
+//===- Support.h - Python's stable ABI with ownership -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Python.h, limited to what every Python since 3.10 has, and an owner of a
-// reference.
+// Includes Python.h limited to the ABI of Python 3.10, and defines an owner of
+// references.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_PYTHON_EXTENSION_SUPPORT_H
@@ -14,7 +14,7 @@
 
 namespace mx::python {
 
-/// Owns a reference to an object, or none.
+/// Owner of a reference, or of none.
 class Owned {
 public:
   Owned() = default;
@@ -34,7 +34,8 @@ public:
     object = nullptr;
     return given;
   }
-  /// The object before goes last: its destructor may run code of Python.
+  /// Replaces the object. The old object is released last, because a destructor
+  /// may run Python code.
   void reset(PyObject *other) {
     PyObject *before = object;
     object = other;
@@ -45,8 +46,8 @@ private:
   PyObject *object = nullptr;
 };
 
-/// A new object of a type made here, zeros after its head; null with an
-/// exception if there is no memory.
+/// Allocates an object of a type defined here, zeroed after its head. Returns
+/// null with an exception if memory is exhausted.
 template <typename T>
 T *allocate(PyTypeObject *type) {
   auto make = reinterpret_cast<allocfunc>(PyType_GetSlot(type, Py_tp_alloc));

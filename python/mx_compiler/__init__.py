@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compiles and runs programs on block-scaled tensors, on a GPU, the simulator or the
-host.
+"""Compiles and runs programs on block-scaled tensors on a GPU, the simulator or the host.
 
     import mx_compiler as mx
     mx.set_device("sim")
@@ -48,20 +47,19 @@ __all__ = ["array", "CapacityError", "compile", "CompileError", "CompileWarning"
            "unpack_fp4", "unpack_weights", "Value"]
 
 
-# Where callers find them, which messages and pickles name.
+# Public module names, for messages and pickles.
 for _name in __all__:
     if getattr(globals()[_name], "__module__", "").startswith(f"{__name__}._"):
         globals()[_name].__module__ = __name__
 
 
 def __dir__():
-    """What the package is for; its modules begin with an underscore, or are imported by
-    their names."""
+    """Lists the public names. Modules start with an underscore or are imported by name."""
     return sorted([*__all__, "__doc__", "__version__"])
 
 
 def __getattr__(name):
-    """`__version__`, which is the runtime's: the library is loaded for it."""
+    """Loads the library for `__version__`, the version of the runtime."""
     if name == "__version__":
         return library.library().mxGetVersion().decode()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

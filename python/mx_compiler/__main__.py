@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""python -m mx_compiler: what this installation has, and whether it works."""
+"""python -m mx_compiler: reports and checks this installation."""
 
 import sys
 

@@ -1,4 +1,4 @@
-//===- Device.cpp - The devices in use ------------------------------------===//
+//===- Device.cpp - Tracking of the sole device in use --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 

@@ -1,9 +1,9 @@
-//===- Device.h - What a device of the runtime does -------------*- C++ -*-===//
+//===- Device.h - Interface of a runtime device -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The one interface behind which a GPU and the simulator look alike. Arguments
-// have been checked for what holds on every device; implementations are
-// thread-safe and report by value.
+// Common interface of GPUs and the simulator. Callers check every rule that
+// holds on all devices; implementations are thread-safe and return errors by
+// value.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_DEVICE_H
@@ -46,23 +46,23 @@ public:
                             std::unique_ptr<Function> &function) = 0;
 };
 
-/// A module as it came, told apart by its first bytes.
+/// Loaded module image. The kind follows from the first bytes.
 struct Image {
   enum Kind { Ptx, Cubin, Fatbin } kind = Ptx;
-  /// PTX: NUL-terminated after its end.
+  /// Contents. PTX is followed by a NUL.
   std::string bytes;
   std::string name;
-  /// The .target of PTX, "" for binaries.
+  /// `.target` of PTX; empty for binaries.
   std::string target;
 };
 
 struct Launch {
   uint32_t grid[3], block[3];
-  uint32_t cluster[3]; ///< zeros: as the kernel was compiled
+  uint32_t cluster[3]; ///< zeros: as compiled
   uint32_t dynamicSharedMemory;
   void *stream;
   bool programmatic, cooperative;
-  /// By host code that was made for a GPU and cannot look at errors (mgpu).
+  /// Launched by GPU host code that cannot check errors (mgpu*).
   bool isForeign;
 };
 
@@ -72,7 +72,7 @@ struct Limits {
   int64_t multiprocessors, sharedMemoryPerBlock;
 };
 
-/// GPUs and simulated devices of a process, at most.
+/// Limits on devices of a process.
 inline constexpr int kMostGpus = 64, kMostSimDevices = 16;
 inline constexpr int kMostDevices = kMostGpus + kMostSimDevices;
 
@@ -85,30 +85,31 @@ public:
   virtual ~Device() = default;
 
   const Kind kind;
-  /// Among the devices of its kind.
+  /// Index among devices of the same kind.
   const int ordinal;
-  /// Among all devices: below kMostDevices.
+  /// Index among all devices, below kMostDevices.
   const int index;
-  /// "cuda:1", as mxSetDevice takes it.
+  /// Returns the name accepted by mxSetDevice, such as "cuda:1".
   std::string name() const {
     return (kind == Kind::Cuda ? "cuda:" : "sim:") + std::to_string(ordinal);
   }
 
   virtual mxDeviceInfo info() = 0;
-  /// The part of info() that every call asks for.
+  /// Returns the part of info() needed by every call.
   virtual Limits limits() = 0;
   virtual bool canRun(std::string_view target) = 0;
 
-  /// `shared`: the host may use the memory as well.
+  /// Allocates memory; `shared` memory is also accessible to the host.
   virtual Error alloc(size_t bytes, bool shared, void *&memory) = 0;
   virtual Error free(void *memory) = 0;
-  /// In the order of the default stream, without a wait for what runs there:
-  /// only that may use the memory, until it has been waited for.
+  /// Allocates in the order of the default stream, without a wait. Until
+  /// earlier work completes, only the default stream may use the memory.
   virtual Error allocInOrder(size_t bytes, void *&memory) {
     return alloc(bytes, false, memory);
   }
   virtual Error freeInOrder(void *memory) { return free(memory); }
-  /// Memory of another device of the same kind may take part.
+  /// Copies bytes. Either side may be memory of another device of the same
+  /// kind.
   virtual Error copy(Copy kind, void *to, const void *from, size_t bytes,
                      void *stream) = 0;
   /// Writes `count` values of `width` bytes (1, 2 or 4).
@@ -125,19 +126,19 @@ public:
   virtual Error synchronizeEvent(void *event) = 0;
   virtual Error recordEvent(void *event, void *stream) = 0;
   virtual Error waitEvent(void *stream, void *event) = 0;
-  /// Events that measure time, which only a GPU has.
+  /// Creates a timing event; GPUs only.
   virtual Error createTimedEvent(void *&) { return hasNoTime(); }
-  /// Between two of them; waits for the second.
+  /// Computes the time between two timed events; waits for the second.
   virtual Error elapsed(void *, void *, double &) { return hasNoTime(); }
   virtual Error synchronize() = 0;
-  /// Whether what is put on a stream becomes a part of a CUDA graph.
+  /// Returns true if work on the stream is captured into a CUDA graph.
   virtual bool isCapturing(void *) { return false; }
 
   virtual Error load(Image &image, int optLevel,
                      std::unique_ptr<Module> &module) = 0;
   virtual Error launch(Function &function, const Launch &launch,
                        void **parameters, int64_t count) = 0;
-  /// `map` has 128 bytes, aligned to 64.
+  /// Encodes a tensor map into 128 bytes at `map`, which is 64-byte aligned.
   virtual Error encodeTensorMap(void *map,
                                 const target::TensorMapDesc &desc) = 0;
 
@@ -148,25 +149,23 @@ private:
   }
 };
 
-/// The device in use, if it is the only one in use and the only one of its
-/// kind; else null.
+/// Sole device in use, if also the only device of its kind; else null.
 inline std::atomic<Device *> soleDevice = nullptr;
-/// Records the first use of a device, one of `count` of its kind.
+/// Records the first use of a device, out of `count` devices of the same kind.
 void noteDevice(Device &device, int count);
 
-/// Number `ordinal` of the simulated devices, or why it cannot be used. It
-/// lives as long as the process, because generated code unloads its modules
-/// from global destructors. Fails when the environment holds options that mean
-/// nothing.
+/// Returns simulated device `ordinal`. The device lives as long as the process,
+/// because generated code unloads modules from global destructors. Fails on
+/// invalid options in the environment.
 Error getSimDevice(int ordinal, Device *&device);
-/// What MX_SIM_DEVICES says, 1 without it.
+/// Reads MX_SIM_DEVICES; 1 by default.
 Error countSimDevices(int &count);
 Error setSimOption(std::string_view option, std::string_view value);
 mxSimulatorCounters getSimCounters();
 
-/// GPU number `ordinal`, or why it cannot be used. Kept for the process.
+/// Returns GPU `ordinal`, which is kept for the life of the process.
 Error getCudaDevice(int ordinal, Device *&device);
-/// Number of GPUs, or why there is none.
+/// Counts GPUs; fails with the reason if there is none.
 Error countCudaDevices(int &count);
 
 } // namespace mx::runtime

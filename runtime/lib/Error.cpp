@@ -1,8 +1,8 @@
-//===- Error.cpp - The error that sticks ----------------------------------===//
+//===- Error.cpp - Sticky errors of a thread ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Errors belong to the thread in which they arise. What becomes of them beyond
-// that is the host's choice, for the process.
+// Errors belong to the raising thread. The process-wide policy decides about
+// printing and exiting.
 //===----------------------------------------------------------------------===//
 
 #include "Error.h"
@@ -32,11 +32,11 @@ struct State {
   void *warningData = nullptr;
 };
 
-/// Of one thread.
+/// Errors of a thread.
 struct Errors {
-  /// The first one since it was cleared.
+  /// First error since the last clear.
   Error first;
-  /// The text of the latest one.
+  /// Text of the latest error.
   std::string latest;
 };
 
@@ -52,7 +52,8 @@ constexpr PolicyName kPolicies[] = {{"print", MX_ERRORS_PRINT},
 
 static Errors &errors() { return PerThread<Errors>::get(); }
 
-/// Never destroyed: global destructors of generated code may still report.
+/// Returns the state. Never destroyed, because global destructors of generated
+/// code may report errors.
 static State &state() {
   static State *state = new State;
   return *state;
@@ -71,13 +72,13 @@ static int readPolicy() {
   return MX_ERRORS_PRINT;
 }
 
-/// What MX_ERRORS says, until the host says otherwise.
+/// Returns the policy, initialized from MX_ERRORS.
 static std::atomic<int> &policy() {
   static std::atomic<int> policy(readPolicy());
   return policy;
 }
 
-/// The driver's name of an error, as MLIR's wrappers print it.
+/// Returns the driver's name of an error, as in MLIR's wrappers.
 static const char *driverName(int status) {
   switch (status) {
   case MX_ERROR_INVALID_VALUE:
@@ -108,7 +109,7 @@ static const char *driverName(int status) {
 int mx::runtime::report(const Error &error, const char *driverCall) {
   if (!error)
     return MX_SUCCESS;
-  // Copies may find no memory; from there on nothing can fail.
+  // The copies may fail to allocate; nothing after them can fail.
   Error first(error.status, printable(error.text));
   Errors &mine = errors();
   mine.latest = first.text;
@@ -125,13 +126,13 @@ int mx::runtime::report(const Error &error, const char *driverCall) {
   fprintf(stderr, "mx runtime: %s: %s\n", mxStatusName(error.status),
           text.c_str());
   fflush(stderr);
-  // Not exit(): destructors may wait for what other threads hold.
+  // Not exit(): destructors may wait for locks of other threads.
   if (now == MX_ERRORS_EXIT)
     _Exit(EXIT_FAILURE);
   return error.status;
 }
 
-/// What an exception of the C++ library is to a caller.
+/// Converts an exception of the C++ library to an error.
 static Error describe(const char *function, const std::exception &thrown) {
   std::string begin = function + std::string(": ");
   if (dynamic_cast<const std::bad_alloc *>(&thrown) ||
@@ -158,7 +159,7 @@ int mx::runtime::reportThrown(const char *function,
   try {
     return report(describe(function, thrown));
   } catch (const std::exception &) {
-    // So short that a string holds it in itself.
+    // Short enough for the string's inline buffer.
     return report({MX_ERROR_OUT_OF_MEMORY, "out of memory"});
   }
 }

@@ -1,4 +1,4 @@
-//===- Error.h - The error that sticks --------------------------*- C++ -*-===//
+//===- Error.h - Sticky errors of a thread ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Launches called by generated code return nothing, so the first error of a
@@ -14,15 +14,15 @@
 
 namespace mx::runtime {
 
-/// Records an error of this thread, obeys the policy, returns the status.
-/// `driverCall` is that of MLIR's wrapper, which prints its name.
+/// Records an error of this thread, applies the policy and returns the status.
+/// `driverCall` is the driver call named by MLIR's wrapper.
 int report(const Error &error, const char *driverCall = nullptr);
-/// The same for what was thrown by `function`, where no memory may be left.
+/// Records an exception thrown by `function`. Works without free memory.
 int reportThrown(const char *function, const std::exception &thrown);
 
-/// Does what an exported function does, and reports the error that it returns.
-/// Exceptions of the C++ library end here, as hosts are C or generated code.
-/// The runtime throws none.
+/// Runs the body of an exported function and reports the error. Catches
+/// exceptions of the C++ library, because callers are C or generated code; the
+/// runtime itself throws none.
 template <class Call>
 int attempt(Call call, const char *function = __builtin_FUNCTION(),
             const char *driverCall = nullptr) {
@@ -33,15 +33,15 @@ int attempt(Call call, const char *function = __builtin_FUNCTION(),
   }
 }
 
-/// That a function of the interface was given no `argument`.
+/// Reports a null `argument` of an interface function.
 int reportNull(const char *argument,
                const char *function = __builtin_FUNCTION());
 
-/// Whether an error of this thread waits to be cleared.
+/// Returns true if this thread has an error that is not cleared.
 bool hasError();
 
-/// Tells the host a warning: its handler, or else standard error.
-/// Nothing may be locked.
+/// Passes a warning to the host's handler, or to standard error. The caller
+/// must hold no lock.
 void warn(const std::string &text);
 
 } // namespace mx::runtime

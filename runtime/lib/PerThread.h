@@ -1,9 +1,9 @@
-//===- PerThread.h - An object of each thread -------------------*- C++ -*-===//
+//===- PerThread.h - Object of each thread ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// In the main thread global destructors run after those of thread-local
-// objects, and they may still call the runtime: a host frees its memory there.
-// A thread that comes back after its object is gone gets a new one.
+// In the main thread, global destructors run after thread-local destructors and
+// may still call the runtime, for example to free memory. A destroyed object is
+// then created again.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_PERTHREAD_H
@@ -13,8 +13,8 @@
 
 namespace mx::runtime {
 
-/// The T of the calling thread, made when it is first asked for. Making it
-/// takes no memory, so that an error can be kept where there is none.
+/// The calling thread's T, created on first use. Creation allocates no memory,
+/// so an error can be recorded when memory is exhausted.
 template <typename T>
 class PerThread {
 public:
@@ -42,7 +42,8 @@ private:
   static void make() {
     new (place.bytes) T;
     place.isMade = true;
-    // Once in a thread: what comes after its end stays until the process ends.
+    // Registered once for each thread: an object created after thread exit is
+    // never destroyed.
     static thread_local Owner owner;
     (void)owner;
   }

@@ -1,10 +1,9 @@
-//===- check_cuda.cpp - The same launches on a GPU and on the simulator ---===//
+//===- check_cuda.cpp - Comparison of a GPU with the simulator ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Runs the kernels of kernels.ptx through the C interface on two devices and
-// compares every byte that they wrote. Usage: check_cuda KERNELS.ptx [DEVICE],
-// where DEVICE (default cuda) is compared with sim. Built and run by
-// scripts/check-cuda.
+// compares every byte written. Usage: check_cuda KERNELS.ptx [DEVICE], with
+// DEVICE (default cuda) compared to sim. Built and run by scripts/check-cuda.
 //===----------------------------------------------------------------------===//
 
 #include "mx_runtime.h"
@@ -29,7 +28,7 @@ void check(int status, const char *what) {
 }
 #define CHECK(call) check(call, #call)
 
-/// Device memory that starts as given.
+/// Initialized device memory.
 class Buffer {
 public:
   explicit Buffer(const Bytes &bytes) : size(bytes.size()) {
@@ -56,7 +55,7 @@ Bytes pattern(size_t size, uint32_t seed) {
   return bytes;
 }
 
-/// A tensor map and one box of it.
+/// Tensor map and a box.
 struct MapCase {
   const char *name;
   int32_t type, elementBytes;
@@ -64,7 +63,7 @@ struct MapCase {
   int32_t box[2], steps[2];
   int32_t swizzle, oob;
   int32_t x, y;
-  uint32_t lineBytes; // from one row of the box to the next in shared memory
+  uint32_t lineBytes; // distance between rows of the box in shared memory
 };
 
 // clang-format off
@@ -107,10 +106,10 @@ public:
     vectorAdd();
     for (const MapCase &map : kMaps)
       load(map, 2, 1);
-    // 24 slots of 8 KiB: 192 KiB of dynamic shared memory, and two launches
-    // of which the second may overlap the first.
+    // 24 slots of 8 KiB (192 KiB of dynamic shared memory) and two launches
+    // that may overlap.
     load(kMaps[3], 24, 2);
-    // A store that begins before its tensor is an illegal instruction.
+    // A store that starts before its tensor is an illegal instruction.
     for (const MapCase &map : kMaps)
       if (map.steps[1] == 1 && map.x >= 0 && map.y >= 0)
         store(map);
@@ -259,7 +258,7 @@ int main(int argc, char **argv) {
              first, device.c_str(), a[first], b[first]);
   }
 
-  // Errors of the device must come back as text.
+  // Device errors must be reported as text.
   mxFunction function;
   mxModule module;
   CHECK(mxSetDevice(device.c_str()));

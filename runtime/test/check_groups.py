@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Checks groups of devices, a process for each: what collectives move, in CUDA graphs too, and
-what happens to a rank that does not come, gives up or is killed.
+"""Checks groups of devices with one process for each rank: data moved by collectives, also in
+CUDA graphs, and failures (ranks that are late, abort or are killed).
 
     runtime/test/check_groups.py LIBRARY [--device=cuda] [--ranks=2] [--only=PART,...] [--time]
 
-LIBRARY is libmx_runtime.so. Rank r uses device r of that kind. --time measures as well. Needs
-NumPy; on GPUs NCCL, which MX_NCCL_LIBRARY may name. Exit status 1 if a part is wrong."""
+LIBRARY is libmx_runtime.so. Rank r uses device r of the given kind. --time also measures.
+Requires NumPy, and NCCL on GPUs (MX_NCCL_LIBRARY may name it). Exit status 1 if a part fails."""
 
 import argparse
 import ctypes
@@ -20,14 +20,14 @@ import numpy as np
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import ranks
 
-# What a report may take on top, on a machine that has other things to do.
+# Additional time for a report on a busy machine, in seconds.
 SLACK = 5.0
-# Of a part, after which its processes are killed.
+# Time limit of a part in seconds; its processes are then killed.
 LIMIT = 150
 
 
 class Memory:
-    """Bytes of the device in use."""
+    """Memory on the current device."""
 
     def __init__(self, lib, size):
         self.lib, self.size, self.address = lib, size, ctypes.c_void_p()
@@ -46,7 +46,7 @@ class Memory:
 
 
 class Graph:
-    """What is put on a stream in between, captured by the CUDA driver."""
+    """CUDA graph captured by the driver from the work inside `with`."""
 
     def __init__(self, stream):
         self.cuda, self.stream, self.runs = ctypes.CDLL("libcuda.so.1"), stream, ctypes.c_void_p()
@@ -72,7 +72,7 @@ class Graph:
 
 
 class Rank:
-    """One process: its group, and memory for both collectives."""
+    """One process with its group and memory for both collectives."""
 
     def __init__(self, options, rank, size, port, timeout):
         self.rank, self.size, self.options = rank, size, options
@@ -87,7 +87,7 @@ class Rank:
         self.window, self.source, self.target = (Memory(self.lib, size * self.size) for _ in range(3))
 
     def values(self, seed, source, target):
-        """What `source` has for `target`."""
+        """Returns the bytes that `source` sends to `target`."""
         return np.random.default_rng([seed, source, target + 1]).integers(0, 256, self.bytes, np.uint8)
 
     def fill(self, seed):
@@ -116,7 +116,8 @@ class Rank:
         return graph
 
     def expect(self, status, culprit, words, begin, limit):
-        """That the group fails so, within `limit` seconds of `begin`."""
+        """Checks that the group fails with this status and culprit within `limit` seconds of
+        `begin`."""
         while self.group.report().status == 0:
             assert time.time() - begin < limit + SLACK, "no failure is reported"
             time.sleep(0.001)
@@ -126,7 +127,7 @@ class Rank:
         assert (report.status, report.rank) == (status, culprit) and words in text, text
         assert self.wait() == 0, "the stream does not end"
         assert time.time() - begin < limit + SLACK
-        # The device, its memory and the next group are as if nothing had been.
+        # The device, its memory and the next group are unaffected.
         self.window.write(np.arange(self.window.size).astype(np.uint8))
         assert (self.window.read() == np.arange(self.window.size).astype(np.uint8)).all()
         assert not self.run() and self.group.status == status
@@ -144,10 +145,10 @@ class Rank:
         self.group.destroy()
 
 
-# --- Parts: each is run by every rank, in a process of its own. ---------------------------------
+# --- Parts: each rank runs them in its own process. ----------------------------------------
 
 def moves(rank, ports):
-    """Both collectives, of several sizes."""
+    """Runs both collectives with several sizes."""
     info = rank.group.info()
     print(f"rank {rank.rank}: {info.device.decode()}, {info.transport.decode()} {info.ncclVersion}", flush=True)
     for seed, size in enumerate((0, 1, 33, 4096, 1000003, rank.options.most)):
@@ -160,7 +161,7 @@ def moves(rank, ports):
 
 
 def graphs(rank, ports):
-    """The same in a CUDA graph that is replayed with other bytes, and in turn with plain calls."""
+    """Replays a CUDA graph with changing bytes, alternating with plain calls."""
     for size in (1, 100000, rank.options.most):
         rank.allocate(size)
         graph = rank.capture()
@@ -170,7 +171,7 @@ def graphs(rank, ports):
                 replay()
                 assert rank.wait() == 0
                 rank.compare(seed)
-        # Many at once, longer in sum than the time-out may be.
+        # Many replays, longer in total than the time-out.
         for _ in range(500):
             graph.launch()
         assert rank.wait() == 0
@@ -180,7 +181,7 @@ def graphs(rank, ports):
 
 
 def late(rank, ports, graph=None):
-    """The last rank does not come."""
+    """The last rank is late."""
     last = rank.size - 1
     rank.allocate(100000)
     rank.fill(1)
@@ -206,7 +207,7 @@ def late_in_graph(rank, ports):
 
 
 def stopped(rank, ports):
-    """The process of the last rank is stopped, and goes on when all is over."""
+    """The last rank's process is stopped and continues at the end."""
     last = rank.size - 1
     rank.allocate(100000)
     rank.fill(1)
@@ -221,7 +222,7 @@ def stopped(rank, ports):
 
 
 def aborts(rank, ports):
-    """Rank 0 gives up while the others wait for it on the GPU."""
+    """Rank 0 aborts while the others wait on the GPU."""
     rank.allocate(100000)
     rank.fill(1)
     assert rank.run(), rank.group.text
@@ -236,7 +237,7 @@ def aborts(rank, ports):
 
 
 def killed(rank, ports):
-    """The last rank is killed amid its collectives."""
+    """The last rank is killed during its collectives."""
     last = rank.size - 1
     rank.allocate(1000003)
     rank.fill(1)
@@ -253,7 +254,7 @@ def killed(rank, ports):
 
 
 def timed(rank, ports):
-    """Microseconds of a collective in a graph, and GB/s out of each rank."""
+    """Measures a collective in a graph: microseconds, and GB/s sent by each rank."""
     for size in (16, 4096, 1 << 16, 1 << 20, 1 << 24, 1 << 26):
         rank.allocate(size)
         rank.fill(0)
@@ -283,14 +284,14 @@ def timed(rank, ports):
     rank.group.destroy()
 
 
-# Of each: whether it is for GPUs alone, and the time-out of its group where it is a long one.
+# Function, GPU only, and time-out of the group (None: the option).
 PARTS = {"moves": (moves, False, 60), "graphs": (graphs, True, 60), "late": (late, False, None),
          "late_in_graph": (late_in_graph, True, None), "stopped": (stopped, False, None),
          "aborts": (aborts, False, 60), "killed": (killed, False, 60), "timed": (timed, True, 60)}
 
 
 def start(options, part, rank, ports):
-    """The process of one rank."""
+    """Starts the process of a rank."""
     pid = os.fork()
     if pid:
         return pid
@@ -307,7 +308,8 @@ def start(options, part, rank, ports):
 
 
 def check(options, part):
-    """Whether all ranks end well and in time; the last one may be killed, or stopped for a while."""
+    """Returns whether all ranks end well and in time; the last may be killed, or stopped
+    temporarily."""
     ports = ranks.free_ports(2)
     pids = [start(options, part, rank, ports) for rank in range(options.ranks)]
     running, wrong, end = set(pids), 0, time.time() + LIMIT

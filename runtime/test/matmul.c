@@ -1,8 +1,8 @@
 /*===- matmul.c - A compiled program from C -------------------------------===*\
 |* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
 |*                                                                            *|
-|* Calls what mx-compile made of examples/matmul.mlir through the header that *|
-|* it wrote. docs/guide/Run.md shows it; a test runs it.                      *|
+|* Calls the program compiled from examples/matmul.mlir through its generated *|
+|* header. docs/guide/Run.md shows this file; a test runs it.                 *|
 \*===----------------------------------------------------------------------===*/
 
 #include "matmul.h"
@@ -18,7 +18,7 @@
     }                                                                          \
   } while (0)
 
-/* A matrix of bf16 on the host and on the device. */
+/* bf16 matrix on the host and on the device. */
 typedef struct {
   int64_t shape[2];
   size_t bytes;
@@ -34,7 +34,7 @@ static int makeMatrix(Matrix *matrix, int64_t rows, int64_t columns) {
   return mxMemAlloc(&matrix->device, matrix->bytes);
 }
 
-/* Reads or writes the whole matrix; 0 is success. */
+/* Reads or writes the whole matrix; returns 0 on success. */
 static int transfer(Matrix *matrix, const char *path, const char *mode) {
   FILE *file = matrix->host ? fopen(path, mode) : NULL;
   size_t done = 0;

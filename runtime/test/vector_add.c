@@ -1,8 +1,8 @@
 /*===- vector_add.c - The shortest use of the runtime from C --------------===*\
 |* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
 |*                                                                            *|
-|* Loads PTX, launches one kernel, looks at the result.                       *|
-|* docs/reference/Runtime.md shows it; a test runs it.                        *|
+|* Loads PTX, launches a kernel and checks the result.                        *|
+|* docs/reference/Runtime.md shows this file; a test runs it.                 *|
 \*===----------------------------------------------------------------------===*/
 
 #include "mx_runtime.h"

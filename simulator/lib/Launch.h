@@ -1,4 +1,4 @@
-//===- Launch.h - a launch from its arguments to its machine ----*- C++ -*-===//
+//===- Launch.h - Preparation of a launch -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -11,8 +11,8 @@
 
 namespace mx::sim {
 
-/// Finds and decodes the kernel, and makes the machine that runs it. `config`
-/// and `report` must outlive it; so must `device`, that of a world or null.
+/// Finds and decodes the kernel and creates its machine. `config`, `report` and
+/// `device` must outlive the launch. `device`: device of a world, or null.
 class Launch {
 public:
   Launch(Module &module, DeviceMemory &memory, const LaunchConfig &config,
@@ -21,7 +21,7 @@ public:
   Launch(const Launch &) = delete;
   Launch &operator=(const Launch &) = delete;
 
-  /// Null where the report says what is wrong.
+  /// Returns null after an error in the report.
   Machine *machine() { return made ? &*made : nullptr; }
 
 private:

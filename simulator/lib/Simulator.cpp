@@ -1,8 +1,8 @@
-//===- Simulator.cpp - modules and launches -------------------------------===//
+//===- Simulator.cpp - Modules and launches -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Ties the front end, the machine, its instructions and its observers together
-// behind Simulator.h.
+// Connects front end, machine, instruction set and observers behind
+// Simulator.h.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/Simulator.h"
@@ -31,14 +31,14 @@ struct Module::Impl : Module::Contents {
   DeviceMemory *memory = nullptr;
   std::map<const ptx::Function *, std::unique_ptr<Program>> programs;
 
-  /// This one and those that it is linked with.
+  /// This module and the modules linked with it.
   std::vector<Impl *> linked = {this};
   std::string allocate(DeviceMemory &device);
   void release(DeviceMemory &device);
-  /// Fills in addresses in initialisers.
+  /// Writes addresses into initializers.
   std::string patch(DeviceMemory &device);
-  /// A trial decoding tells of static shared memory and of instructions that
-  /// the simulator does not have. It does not see where globals will be.
+  /// Decodes all kernels on trial to compute static shared memory and to find
+  /// unsupported instructions. Addresses of globals are not assigned yet.
   void inspect();
 };
 
@@ -127,7 +127,7 @@ std::string Module::link(const std::vector<Module *> &modules) {
 std::string Module::load(DeviceMemory &memory) {
   if (self->memory == &memory)
     return {};
-  // All of them or none, also where there is no memory to go on.
+  // Load all linked modules or none, also when memory is exhausted.
   struct Undo {
     ~Undo() {
       for (Impl *impl : linked)
@@ -137,7 +137,7 @@ std::string Module::load(DeviceMemory &memory) {
     const std::vector<Impl *> &linked;
     DeviceMemory &memory;
   } undo = {self->linked, memory};
-  // Initialisers may hold addresses in any of them.
+  // Initializers may contain addresses in any linked module.
   for (bool patches : {false, true})
     for (Impl *impl : self->linked) {
       if (impl->memory && impl->memory != &memory)
@@ -169,7 +169,7 @@ std::string Module::Impl::allocate(DeviceMemory &device) {
              std::to_string(v->bytes) + " bytes";
     v->placed = true;
     info.address = v->address;
-    // PTX ISA: variables without an initialiser are zero.
+    // PTX ISA: variables without an initializer are zero.
     device.fill(v->address, 0, v->bytes);
     device.copyIn(v->address, v->init.data(), v->init.size());
   }
@@ -218,8 +218,8 @@ void Module::Impl::release(DeviceMemory &device) {
     g.address = 0;
 }
 
-/// As an H200 has it: its size, the barrier of grid.sync (the workspace of
-/// cooperative_groups/details/driver_abi.h), and two more words.
+/// Workspace as on an H200: size, barrier of grid.sync
+/// (cooperative_groups/details/driver_abi.h), and two more words.
 static constexpr uint32_t kGridWorkspace[] = {16, 0, 1, 0};
 
 Launch::Launch(Module &module, DeviceMemory &memory, const LaunchConfig &config,
@@ -228,7 +228,6 @@ Launch::Launch(Module &module, DeviceMemory &memory, const LaunchConfig &config,
   make(module, config, report, device);
 }
 
-/// Gives the machine its observers.
 static void addObservers(Machine &machine) {
   if (machine.config.checks & kCheckOrder)
     machine.observers.push_back(std::make_unique<OrderCheck>(machine));
@@ -263,7 +262,7 @@ void Launch::make(Module &module, const LaunchConfig &config,
     return bad(std::move(error));
   std::unique_ptr<Program> &program = impl.programs[it->second];
   if (!program) {
-    // Kept when it is whole.
+    // Cached only after successful decoding.
     auto decoded = std::make_unique<Program>();
     std::vector<Diagnostic> errors, unsupported;
     Decoder(*impl.ast, *decoded, ptxInstructions())

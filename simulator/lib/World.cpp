@@ -1,9 +1,9 @@
-//===- World.cpp - several devices whose kernels run together -------------===//
+//===- World.cpp - Devices with concurrent kernels ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Machines of the devices take turns, one pass each. When no device can go on,
-// what is late arrives, then waits with a limit of time come to their end, and
-// when that changes nothing either, it is a deadlock.
+// Machines of the devices run in turn, one pass each. If no device can
+// progress, late stores arrive, then timed waits expire. If neither helps, the
+// world is deadlocked.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/World.h"
@@ -20,7 +20,7 @@
 using namespace mx::sim;
 
 struct World::Impl {
-  /// A launch of a stream, or something that the host does.
+  /// Launch or host operation in a stream.
   struct Step {
     Module *module = nullptr;
     LaunchConfig config;
@@ -33,15 +33,15 @@ struct World::Impl {
     DeviceMemory memory;
     WorldDevice device;
     std::deque<Step> steps;
-    std::deque<LaunchReport> reports; ///< of launches that have begun
+    std::deque<LaunchReport> reports; ///< launches that have started
     std::unique_ptr<Launch> running;
 
-    /// All of it is done, but for stores that have not arrived.
+    /// Complete except for stores in flight.
     bool isEnding = false;
 
     bool isOver() const { return !running && steps.empty(); }
     bool hasLateStores() const { return device.late && !device.late->empty(); }
-    /// Begins the next launch if none runs. False where it cannot begin.
+    /// Starts the next launch if none runs. Returns false if the start fails.
     bool beginNext();
     void endLaunch();
   };
@@ -54,24 +54,25 @@ struct World::Impl {
   Random random;
   bool stopped = false;
 
-  /// Who comes when in a round: those of one list all have a pass, those of the
-  /// next one only if none of them can go on.
+  /// Order of a round. All devices of a list run a pass; the next list runs
+  /// only if none of them progresses.
   std::vector<std::vector<unsigned>> nextRound();
-  /// One pass of a device. Whether anything has moved.
+  /// Runs one pass of a device. Returns true on progress.
   bool pass(Stream &s);
   bool runRound();
-  /// No device can go on: does something about it, or finds a deadlock.
+  /// Called if no device can progress: releases something or reports a
+  /// deadlock.
   void dealWithIdleness();
   void advanceTime();
   void letArrive(Stream &s);
-  /// Some of the late stores of each device. Whether there were any.
+  /// Delivers some late stores of each device. Returns true if there were any.
   bool arriveInIdleness();
   void run();
   void stop(bool isDeadlock);
 
-  // What was tried since a device could last go on.
-  std::set<uint64_t> seen; ///< states
-  uint64_t jump = 0;       ///< of time
+  // Attempts since the last progress.
+  std::set<uint64_t> seen; ///< hashes of states
+  uint64_t jump = 0;       ///< advance of time
   unsigned arrivals = 0;
 };
 
@@ -123,8 +124,8 @@ std::vector<std::vector<unsigned>> World::Impl::nextRound() {
     return {all};
   for (size_t k = all.size(); k > 1; --k)
     std::swap(all[k - 1], all[random.below(uint32_t(k))]);
-  // Of four seeds, one lets a device run only when no other can, and one lets
-  // the others run only when that device cannot.
+  // For one of four seeds, the chosen device runs only if no other can; for
+  // another, the others run only if the chosen device cannot.
   unsigned chosen = config.seed / 4 % streams.size();
   std::vector<unsigned> others;
   for (unsigned k : all)
@@ -166,8 +167,8 @@ bool World::Impl::pass(Stream &s) {
   return true;
 }
 
-/// How long stores to other devices take: until nothing else can happen, or not
-/// so long.
+/// Latency of stores to other devices: until the world is idle, or shorter by
+/// chance.
 void World::Impl::letArrive(Stream &s) {
   static constexpr uint32_t chances[] = {0, 2, 8};
   uint32_t n = config.seed ? chances[(config.seed + s.device.number) % 3] : 0;
@@ -217,8 +218,8 @@ void World::Impl::stop(bool isDeadlock) {
     }
 }
 
-/// Waits with a limit of time give up when nothing else can happen. How long
-/// they wait is not known: jumps become longer and longer.
+/// Expires timed waits in an idle world. Their limits are unknown, so time
+/// advances in doubling steps.
 void World::Impl::advanceTime() {
   jump = jump ? jump * 2 : 1024;
   state.time += jump;
@@ -240,7 +241,7 @@ void World::Impl::dealWithIdleness() {
     }
   if (isReleased)
     return seen.clear();
-  // Lanes that count their tries are never twice in one state.
+  // Lanes that count their attempts never repeat a state.
   if (seen.insert(hash).second) {
     state.parks = seen.size() < kMostStates;
     return;
@@ -277,7 +278,7 @@ void World::Impl::run() {
 }
 
 //===----------------------------------------------------------------------===//
-// The interface
+// Interface
 //===----------------------------------------------------------------------===//
 
 World::World(const WorldConfig &config) : self(new Impl(config)) {}

@@ -1,9 +1,9 @@
-"""How often the instructions of a kernel's machine code are executed.
+"""Counts executions of machine instructions in a kernel.
 
-The simulator counts lines of the PTX. ptxas says which line each machine
-instruction comes from, so that a basic block of machine code is executed as
-often as the lines that it is made of: their median, as ptxas moves some. Code
-for a rare case of one instruction (division of subnormals) counts as not executed. A loop that it unrolls would count too often; quantizers have none."""
+The simulator counts PTX lines, and ptxas maps machine instructions to PTX
+lines. A basic block of machine code counts the median of its lines, because
+ptxas moves instructions. Code for rare cases of an instruction (division of
+subnormals) counts as not executed. Loops unrolled by ptxas would count too often; quantizers contain none."""
 
 import glob
 import os
@@ -15,8 +15,8 @@ import subprocess
 import tempfile
 from collections import Counter
 
-# Class of an opcode: the first that matches its beginning. Instructions of the
-# uniform datapath are with the others, as each takes an issue slot too.
+# Class of an opcode: the first matching prefix. Instructions of the uniform
+# datapath share classes with the others, because each occupies an issue slot.
 CLASSES = {
     "global": r"LDG|STG|LD$|ST$|RED$|ATOMG?$|CCTL|LDC|ULDC",
     "shared": r"LDS|STS|ATOMS|UTMA|UBLK",
@@ -32,7 +32,7 @@ CLASSES = {
 
 
 def find_nvdisasm(source_root):
-    """MX_NVDISASM, or that of PATH, of the toolkit or of .venv's packages; or None."""
+    """Returns nvdisasm of MX_NVDISASM, PATH, the toolkit or packages in .venv, or None."""
     if "MX_NVDISASM" in os.environ:
         candidates = [os.environ["MX_NVDISASM"]]
     else:
@@ -43,11 +43,11 @@ def find_nvdisasm(source_root):
 
 
 def disassemble(ptx, chip, ptxas, nvdisasm):
-    """The machine code of all kernels, with its encoding and the lines of the PTX."""
+    """Returns machine code of all kernels with encodings and PTX lines."""
     with tempfile.TemporaryDirectory() as directory:
         source, cubin = (os.path.join(directory, name) for name in ("k.ptx", "k.cubin"))
         with open(source, "w", encoding="utf-8") as file:
-            # A line of another source would stand for that of the PTX.
+            # Lines of other sources are not PTX lines.
             file.write(re.sub(r"(?m)^[ \t]*\.loc[ \t].*", "", ptx))
         command = [ptxas, f"-arch={chip}", "-lineinfo", source, "-o", cubin]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
@@ -56,7 +56,7 @@ def disassemble(ptx, chip, ptxas, nvdisasm):
 
 
 def instructions(listing, kernel):
-    """[(opcode, text, line of the PTX, begins a block)] of one kernel."""
+    """Returns [(opcode, text, PTX line, begins a block)] of a kernel."""
     start = listing.find(f"\n.text.{kernel}:\n")
     if start < 0:
         raise ValueError(f"no machine code of {kernel}")
@@ -75,14 +75,14 @@ def instructions(listing, kernel):
 
 
 def lines_of(ptx):
-    """Lines of the PTX that hold an instruction."""
+    """Returns PTX lines with an instruction."""
     pattern = re.compile(r"\s*\{?\s*(@!?%\w+\s+)?[a-z][\w.:]*\s*[^:]*;")
     return {n for n, text in enumerate(ptx.splitlines(), 1) if pattern.match(text)}
 
 
 def executions(code, by_line):
-    """How often each instruction of `code` is executed, where `by_line` says it of
-    each line that holds an instruction."""
+    """Returns the executions of each instruction of `code`, from the executions
+    `by_line` of each PTX line."""
     blocks = []
     for entry in code:
         if entry[3] or not blocks:
@@ -103,7 +103,7 @@ def classify(opcode):
 
 
 def count(code, by_line):
-    """Executions by class and by opcode; padding is left out."""
+    """Returns executions by class and by opcode, without padding."""
     classes, opcodes = Counter(), Counter()
     for (opcode, *_), n in zip(code, executions(code, by_line)):
         if opcode != "NOP":
@@ -112,14 +112,14 @@ def count(code, by_line):
     return classes, opcodes
 
 
-# Machine code of sm_70 and later: 16 bytes an instruction, whose low 12 bits are the
-# opcode. ptxas fills up a kernel with NOPs.
+# Machine code of sm_70 and later: 16 bytes per instruction, with the opcode in the low
+# 12 bits. ptxas pads kernels with NOPs.
 INSTRUCTION_BYTES, NOP = 16, 0x918
 
 
 def count_instructions(cubin):
-    """{kernel: instructions of its machine code without padding} of a cubin, an ELF file
-    with a section .text.KERNEL for each."""
+    """Returns {kernel: machine instructions without padding} of a cubin, an ELF file
+    with a section .text.KERNEL per kernel."""
     headers, = struct.unpack_from("<Q", cubin, 0x28)
     size, number, names = struct.unpack_from("<HHH", cubin, 0x3A)
     sections = [struct.unpack_from("<IIQQQQ", cubin, headers + i * size) for i in range(number)]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""CUDA programs, compiled by nvcc for sm_100a as it does by itself and with -G,
-run on the simulator and compared with what the host computes.
+"""CUDA programs, compiled by nvcc for sm_100a with default options and with -G,
+run on the simulator and compared with results of the host.
 
 RUN: %python %s %t
 REQUIRES: nvcc, numpy
@@ -20,8 +20,8 @@ sys.setrecursionlimit(10000)
 
 
 def run(directory, name, flags, buffers, launches):
-    """Compiles, launches, and returns what is in the buffers afterwards and
-    what the kernels print. A buffer is an array, or its dtype and length."""
+    """Compiles, launches, and returns the final contents of the buffers and
+    the output of the kernels. A buffer is an array, or its dtype and length."""
     ptx = os.path.join(directory, name + ".ptx")
     subprocess.run(["nvcc", "-ptx", "-std=c++17", "-arch=sm_100a", *flags, "-o", ptx,
                     os.path.join(HERE, "Inputs", "cuda", name + ".cu")],
@@ -180,7 +180,7 @@ def formats(directory, flags):
 
 
 def wmma(directory, flags):
-    """3 * (2 A) @ B + C, where every element and sum is exact."""
+    """3 * (2 A) @ B + C, with exact elements and sums."""
     m, n, k = 64, 32, 48
     draw = np.random.default_rng(2)
     whole = {"A": draw.integers(-8, 8, (m, k)), "B": draw.integers(-8, 8, (k, n)),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Decimal floats of PTX in every form, as immediates, in vectors and as initial
-values: Python's own values, and the verdict of ptxas where there is one.
+values, compared with Python's values and with ptxas if it is installed.
 
 RUN: %python %s %t
 REQUIRES: numpy

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Launch files, field by field: what each one does, and that a wrong one is
-refused with its place, exit status 2 and nothing written.
+"""Launch files, field by field: the effect of each field, and the rejection of a wrong
+field with its place, exit status 2 and nothing written.
 
 RUN: %python %s %t
 REQUIRES: numpy
@@ -86,7 +86,7 @@ GOOD = {
                 "A": "a2.npy", "S": {"file": "s.npy", "dtype": "u32", "shape": [2, 6]}},
 }
 
-# Path to what is changed, what it becomes (a function of the whole for more),
+# Path of the changed field, its new value (or a function of the whole document),
 # and the message.
 DELETE = object()
 BAD = [

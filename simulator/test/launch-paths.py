@@ -1,4 +1,4 @@
-"""Launch files name files beside them: other paths are refused before anything is read or
+"""Launch files name files in their own folder: other paths are rejected before anything is read or
 written, and so are outputs over links, pipes and devices. --any-path allows them.
 
 RUN: %python %s mx-sim %t
@@ -30,7 +30,7 @@ OUTSIDE = ["../other/x.npy", "../new.npy", f"{other}/x.npy", f"{other}/new.npy",
 
 
 def launch(*options, **keys):
-    """The exit status and what is said."""
+    """Returns the exit status and the output."""
     document = dict(LAUNCH, modules=["k.ptx"]) | keys
     if "devices" in document:
         document = {"modules": ["k.ptx"], "devices": [dict(LAUNCH, **d) for d in keys["devices"]]}
@@ -56,12 +56,12 @@ for name in OUTSIDE:
     refuses("outputs.y.file: " + RULE, buffers=ZEROS, outputs={"y": {"file": name, "dtype": "u8"}})
     refuses("devices[1].outputs.y: " + RULE, devices=[{}, {"buffers": ZEROS, "outputs": {"y": name}}])
 
-# The document may have other faults.
+# The document may contain other errors.
 for faults in {"grid": "none"}, {"modules": 7}, {"buffers": 7}, {"buffers": {"y": 7}}, {"kernel": "other"}:
     status, said = launch(**{"buffers": ZEROS, "outputs": {"y": "../new.npy"}} | faults)
     assert status == 2 and not (work / "new.npy").exists(), said
 
-# What an output replaces is a regular file.
+# An output may only replace a regular file.
 os.symlink(other / "x.npy", here / "link.npy")
 os.symlink(other / "new.npy", here / "dangling.npy")
 os.symlink("/dev/null", here / "null.npy")
@@ -73,7 +73,7 @@ for name, kind in {"link.npy": "a symbolic link", "dangling.npy": "a symbolic li
             buffers=ZEROS, outputs={"y": name})
 refuses("place/x.npy'", buffers={"y": {"file": "place/x.npy"}})
 
-# Right names; links are followed for reading.
+# Valid names; links are followed for reading.
 os.symlink(other / "k.ptx", here / "linked.ptx")
 for name in "x.npy", "link.npy":
     assert launch(modules=["linked.ptx"], buffers={"y": {"file": name}}, outputs={"y": "..y.npy"})[0] == 0
@@ -81,7 +81,7 @@ for name in "x.npy", "link.npy":
 assert launch(buffers=ZEROS, outputs={"y": {"file": "..y.npy", "dtype": "u32"}})[0] == 0
 assert (np.load(here / "..y.npy") == [0] * 4).all()
 
-# The option.
+# --any-path allows all paths.
 assert launch("--any-path", modules=[str(other / "k.ptx")], buffers={"y": {"file": "../other/x.npy"}},
               outputs={"y": "../new.npy"})[0] == 0
 assert (np.load(work / "new.npy") == [0, 1, 2, 3]).all()

@@ -37,7 +37,7 @@ for name in ("HOME", "TMPDIR", "CUDA_HOME"):
 for name, value in {
     "ASAN_OPTIONS": "detect_leaks=0:detect_container_overflow=0:allow_user_poisoning=0",
     "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
-    # Kernels of the suite have no findings but those that a test expects.
+    # Kernels of the suite cause no findings except those expected by a test.
     "MX_SIM_WARNINGS": "error",
     "MX_QUIET": "1",
     "PYTHONDONTWRITEBYTECODE": "1",

@@ -1,4 +1,4 @@
-"""The first run of README.md gives the findings printed there, and a barrier removes them.
+"""The first run in README.md gives the findings printed there, and a barrier removes them.
 
 RUN: rm -rf %t && mkdir %t && cd %t && %python %s %sim_source/README.md
 REQUIRES: nvcc, numpy

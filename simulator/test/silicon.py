@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Arithmetic, bit for bit as on an H200: every instruction of
-Inputs/instruction_set.py whose operands are registers, on 1024 sets of inputs
-with all kinds of edges. What a GPU gave is kept as one hash per instruction.
+Inputs/instruction_set.py with register operands, on 1024 sets of inputs
+with all kinds of edges. The results of a GPU are stored as one hash per instruction.
 
 RUN: %python %s check %t
 REQUIRES: numpy
@@ -31,14 +31,14 @@ FAMILIES = ["INTEGER", "VIDEO", "FLOAT", "CONVERT", "COMPARE", "MOVE"]
 LANES = 1024
 IN_KERNEL = 60
 
-# Not arithmetic, or within an error bound.
+# Not arithmetic, or approximate within an error bound.
 SKIP = re.compile(
     r"approx|div\.full|clock|globaltimer|%pm|envreg|smid|gridid|\bsm\b|\bgl\b|cvta"
     r"|mapa|getcta|createpolicy|smem|graph|warpid|isspacep|%(n?tid|n?ctaid|n?cluster)")
-# The assembler exchanges factors, so that another NaN's payload comes out.
+# The assembler exchanges factors, so another NaN's payload results.
 SWAPPED = re.compile(r"(add\.rm|mul\.rn|(fma|mad)\.(rz|rp))\.f64")
-# The assembler's expansion does not do what the ISA says of saturation to 32
-# bits without a sign, and of merging into the upper half.
+# The assembler's expansion differs from the ISA for unsigned 32-bit
+# saturation, and for merging into the upper half.
 EXPANDED = re.compile(r"v(add|sub|absdiff)\.u32\.\S*\.sat %r\d, %r\d, %r\d;"
                       r"|vshl\S*\.sat|v\w+\.u32\S* %r\d\.h1,")
 
@@ -100,7 +100,7 @@ def instructions():
 
 
 def kernel(number, texts):
-    """Each instruction finds all registers filled anew and has two results."""
+    """Kernel in which each instruction gets newly filled registers and gives two results."""
     out = [f".visible .entry k{number}(.param .u64 in, .param .u64 out)",
            instruction_set.PROLOGUE,
            """  .reg .b64 %in, %out, %t, %v<8>; .reg .b32 %i, %j, %cc;

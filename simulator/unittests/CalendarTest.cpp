@@ -1,8 +1,8 @@
-//===- CalendarTest.cpp - slots and tags of the model of time -------------===//
+//===- CalendarTest.cpp - Slots and tags of the timing model --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Against the plainest way to do the same: a set of taken cycles, and a list in
-// the order of use.
+// Compares with the simplest equivalents: a set of taken cycles, and a list in
+// order of use.
 //===----------------------------------------------------------------------===//
 
 #include "time/Calendar.h"
@@ -19,7 +19,7 @@ using namespace mx::sim::time;
 
 namespace {
 
-/// Of one column: cycles at which slots begin that are taken.
+/// Start cycles of the taken slots in a column.
 struct PlainColumn {
   unsigned interval;
   std::set<uint64_t> taken;

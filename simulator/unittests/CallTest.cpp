@@ -1,8 +1,8 @@
 //===- CallTest.cpp - calls, recursion, function pointers, the stack ------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Lanes take different ways through functions and must come back with their
-// own results.
+// Lanes take different paths through functions and must return with their own
+// results.
 //===----------------------------------------------------------------------===//
 
 #include "PtxRunner.h"
@@ -124,7 +124,7 @@ TEST(Call, Recursion) {
             });
 }
 
-/// The result goes through a pointer into the caller's frame.
+/// The result is returned through a pointer into the caller's frame.
 TEST(Call, MutualRecursionAndLocalMemory) {
   expectAll("{ .local .align 4 .b32 cell; .param .b64 a; .param .b32 b;"
             "cvta.local.u64 %rd4, cell; st.param.b64 [a], %rd4;"

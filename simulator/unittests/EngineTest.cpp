@@ -1,8 +1,8 @@
 //===- EngineTest.cpp - orders, threads and cluster launch control --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a launch must keep whatever the seed and the number of host threads, and
-// the instructions through which clusters take work from the scheduler.
+// Invariants of a launch for every seed and number of host threads, and the
+// instructions by which clusters take work from the scheduler.
 //===----------------------------------------------------------------------===//
 
 #include "PtxRunner.h"
@@ -15,7 +15,7 @@ using namespace mx::sim;
 
 namespace {
 
-/// A kernel of one parameter, a buffer of `words` zeros.
+/// Result of a kernel with a single parameter, a buffer of `words` zeros.
 struct Outcome {
   LaunchReport report;
   std::vector<uint32_t> out;
@@ -41,8 +41,8 @@ Outcome run(const std::string &text, LaunchConfig config, size_t words) {
   return result;
 }
 
-/// Each CTA marks its place, then asks for more until there is no more. The
-/// number of marks is how often a place was worked on.
+/// Each CTA marks its place, then requests more work until none is left. The
+/// marks count how often each place was processed.
 const char *const persistent = R"(
 .visible .entry k(.param .u64 out)
 {
@@ -96,7 +96,7 @@ TEST(Engine, EveryPlaceIsWorkedOnOnce) {
   }
 }
 
-/// Tickets from a counter: who gets which depends on the order of clusters.
+/// Tickets from a counter: their owners depend on the order of clusters.
 const char *const tickets = R"(
 .visible .entry k(.param .u64 out)
 {
@@ -133,7 +133,7 @@ TEST(Engine, ThreadsDoNotChangeTheResult) {
   }
 }
 
-/// A CTA that waits for one that is dispatched later, though resident.
+/// A CTA waits for another resident CTA that is dispatched later.
 const char *const handOver = R"(
 .visible .entry k(.param .u64 out)
 {
@@ -164,7 +164,7 @@ TEST(Engine, ResidentClustersWaitForEachOther) {
     ASSERT_EQ(r.report.text(), "") << seed;
     EXPECT_EQ(r.out[1], 700u);
   }
-  // The same without the acquire is a race, whatever the order.
+  // Without the acquire, this is a race in any order.
   std::string racy = handOver;
   racy.replace(racy.find("ld.acquire.gpu"), 14, "ld.relaxed.gpu");
   LaunchConfig config;
@@ -206,7 +206,7 @@ END:
   EXPECT_EQ(warps[1].globalStoreBytes, 3u * 128);
 }
 
-/// Blocks from the heap and printed lines come to clusters in one order.
+/// Heap blocks and printed lines are assigned to clusters in a fixed order.
 TEST(Engine, ThreadsDoNotChangeTheHeapAndTheText) {
   auto outcome = [](unsigned threads) {
     LaunchConfig config;
@@ -252,8 +252,8 @@ LOOP:
     EXPECT_EQ(outcome(threads), one) << threads;
 }
 
-/// CUDA's idiom for an atomic operation that the hardware lacks: a plain load,
-/// then atom.cas until nobody came between.
+/// CUDA's idiom for an atomic operation missing in hardware: a plain load, then
+/// atom.cas until no other thread intervenes.
 TEST(Engine, LoopsOfCasAreNoRace) {
   for (uint64_t seed = 0; seed < 6; ++seed) {
     LaunchConfig config;
@@ -278,8 +278,8 @@ LOOP:
   }
 }
 
-/// The order of accesses can tell about four thousand parties apart. Of the
-/// others it says nothing, rather than name the wrong one.
+/// The record of accesses distinguishes about four thousand parties. Further
+/// parties are not named, since the name might be wrong.
 TEST(Engine, PartiesBeyondCountingAreNotNamed) {
   auto report = [](unsigned barriers) {
     LaunchConfig config;

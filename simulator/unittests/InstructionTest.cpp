@@ -1,8 +1,8 @@
 //===- InstructionTest.cpp - single instructions against the host ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each row is an instruction and the same in C++. The values include the edges
-// of all types. The whole table has also been compared with a GPU once.
+// Each row pairs an instruction with its equivalent in C++. Values include the
+// limits of all types. The full table was compared with a GPU once.
 //===----------------------------------------------------------------------===//
 
 #include "PtxRunner.h"
@@ -284,7 +284,7 @@ TEST(Instruction, Float32) {
   });
 }
 
-/// Codecs of Support are pinned elsewhere; here their wiring is.
+/// Tests only the use of the codecs of Support, which are tested elsewhere.
 TEST(Instruction, NarrowFloats) {
   auto pair = [](FloatFormat format, unsigned width) -> Host {
     return [=](uint64_t a, uint64_t b, uint64_t) {
@@ -392,7 +392,7 @@ TEST(Instruction, Warp) {
 }
 
 TEST(Instruction, Offsets) {
-  // An offset is a sum, in which a sign belongs to its own term.
+  // An offset is a sum with a sign for each term.
   compare({
       {R32("setp.lt.u32 %p1, %r43, 32; mov.u32 %r5, smem;"
            "@%p1 st.shared.u32 [smem+8], 7; bar.sync 0; add.u32 %r5, %r5, 16;"
@@ -431,7 +431,7 @@ TEST(Instruction, Atomics) {
   ASSERT_TRUE(r.report.clean()) << r.report.text();
   for (uint64_t v : r.out)
     EXPECT_EQ(v, 64u * 63 / 2 * 3 + 64);
-  // A lock taken by one lane at a time, all lanes of a warp spinning.
+  // A lock taken by a single lane at a time while all lanes of the warp spin.
   r = runPtx(
       R32("setp.eq.u32 %p1, %r43, 0; @%p1 st.shared.v2.u32 [smem], {0, 0};"
           "bar.sync 0; LOCK: atom.acquire.cta.shared.cas.b32 %r4, [smem], 0, 1;"
@@ -446,8 +446,8 @@ TEST(Instruction, Atomics) {
     EXPECT_EQ(v, 64u * 63 / 2 * 3 + 64);
 }
 
-/// A warp may arrive at a barrier and then wait at it: the barrier counts 64
-/// arrivals, whoever they are from.
+/// A warp may arrive at a barrier and then wait there: the barrier counts 64
+/// arrivals from any warps.
 TEST(Instruction, NamedBarrierCountsArrivals) {
   PtxResult r =
       runPtx(R32("setp.ge.u32 %p1, %r43, 32; mov.u32 %r0, 7; @%p1 bra END;"

@@ -1,8 +1,8 @@
 //===- KernelRunner.h - a kernel over two buffers ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// For instructions that take more registers than PtxRunner.h has: the kernel
-// reads words from `in` and writes words to `out`.
+// Runs instructions that need more registers than PtxRunner.h provides: the
+// kernel reads words from `in` and writes words to `out`.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_UNITTESTS_SIMULATOR_KERNELRUNNER_H
@@ -22,8 +22,9 @@ struct KernelResult {
   std::vector<uint32_t> out;
 };
 
-/// One CTA of `threads`. The body finds the addresses of `in` and `out` in
-/// %in and %out, the thread in %thread, and 16 KiB of shared memory in `smem`.
+/// Runs a CTA of `threads`. The body may use the addresses of `in` and `out` in
+/// %in and %out, the thread number in %thread, and 16 KiB of shared memory in
+/// `smem`.
 inline KernelResult runKernel(const std::string &body,
                               const std::vector<uint32_t> &in, size_t outWords,
                               uint32_t threads, bool truncates = false,
@@ -71,7 +72,7 @@ inline KernelResult runKernel(const std::string &body,
   return result;
 }
 
-/// "{%r10,%r11}"
+/// Returns a register list, such as "{%r10,%r11}".
 inline std::string registers(unsigned first, unsigned count,
                              const char *prefix = "%r") {
   std::string text = "{";

@@ -1,7 +1,7 @@
 //===- LaunchRunner.h - a few lines of PTX as a launch ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// For tests of what a launch reports rather than of what it computes.
+// For tests of launch reports rather than of computed results.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_UNITTESTS_SIMULATOR_LAUNCHRUNNER_H
@@ -14,8 +14,9 @@
 namespace mx::sim {
 
 /// Launches `body` with a profile, in the shape and under the seed of `config`.
-/// It finds 4 KiB of shared memory in `buf`, two mbarriers in `bar`, and the
-/// addresses of 8 KiB of global memory in the parameters `in` and `out`.
+/// The body may use 4 KiB of shared memory in `buf`, two mbarriers in `bar`,
+/// and the addresses of 8 KiB of global memory in the parameters `in` and
+/// `out`.
 inline LaunchReport runLaunch(const std::string &body, LaunchConfig config) {
   std::string text = moduleOf(R"(
 .visible .entry k(.param .u64 in, .param .u64 out)

@@ -1,8 +1,8 @@
 //===- MatrixMoveTest.cpp - ldmatrix, stmatrix, movmatrix -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rows of random bytes at shuffled addresses, compared with the fragments of
-// the PTX ISA's figures. ptxas accepts all the texts that are expected to work.
+// Compares rows of random bytes at shuffled addresses with the fragments in the
+// figures of the PTX ISA. ptxas accepts all valid texts.
 //===----------------------------------------------------------------------===//
 
 #include "KernelRunner.h"
@@ -30,7 +30,7 @@ struct Image {
     std::iota(std::begin(place), std::end(place), 0);
     std::shuffle(std::begin(place), std::end(place), random);
   }
-  /// Per thread: address offset and its row.
+  /// Returns the address offset and the row of each thread.
   std::vector<uint32_t> words() const {
     std::vector<uint32_t> out;
     for (unsigned t = 0; t < rows; ++t) {
@@ -84,7 +84,7 @@ uint32_t transposed(const Image &m, unsigned t, unsigned reg) {
   };
   return half(t % 4 * 2) | half(t % 4 * 2 + 1) << 16;
 }
-// A thread has rows 4 q to 4 q + 3 of columns g and g + 8.
+// A thread receives rows 4 q to 4 q + 3 of columns g and g + 8.
 uint32_t transposed8(const Image &m, unsigned t, unsigned reg) {
   unsigned row = reg / 2 * 16 + t % 4 * 4 + reg % 2 * 2, column = t / 4;
   return m.bytes[row][column] | m.bytes[row + 1][column] << 8 |
@@ -148,7 +148,7 @@ TEST(MatrixMove, Loads) {
              2, transposedSixBits);
 }
 
-/// Registers are the rows' words; what memory holds afterwards is read back.
+/// Stores registers filled with the words of the rows, then reads memory back.
 void expectStore(const std::string &instruction, unsigned count,
                  Expected expected) {
   Image image(40 + count);
@@ -159,7 +159,7 @@ void expectStore(const std::string &instruction, unsigned count,
                              image.words(), 32 * 4, 32, false, "sm_100a");
   ASSERT_EQ(r.error, "") << instruction;
   ASSERT_TRUE(r.report.clean()) << instruction << r.report.text();
-  // What a load of the result gives must be the registers that were stored.
+  // Loading the result must return the stored registers.
   Image after = image;
   for (unsigned row = 0; row < rows; ++row)
     for (unsigned byte = 0; byte < rowBytes; ++byte)
@@ -238,7 +238,7 @@ TEST(MatrixMove, Reports) {
                 FindingKind::UninitShared, "which has not been written");
   expectFinding("mov.u32 %r0, smem;" + load, FindingKind::IllegalInstruction,
                 "needs all 32 threads", 16);
-  // Forms that do not exist.
+  // Invalid forms.
   for (const char *text : {
            "ldmatrix.sync.aligned.m16n16.x4.trans.shared.b8 "
            "{%r1,%r2,%r3,%r4,%r5,%r6,%r7,%r8}, [%r0];",

@@ -16,8 +16,8 @@ namespace {
 
 constexpr unsigned kSms = 132;
 
-/// When L2 has given, or taken, `bytes` of each SM that `isOne`, which asks for
-/// a line of its own at a time. All lines are there.
+/// Returns the time at which L2 has moved `bytes` for every SM selected by
+/// `isOne`. Each SM accesses its own lines, and all lines hit.
 uint64_t lastOf(Traffic traffic, const std::function<bool(unsigned)> &isOne,
                 uint64_t bytes, Traffic other, uint64_t otherBytes = 0) {
   std::shared_ptr<std::vector<Tags>> l2;
@@ -49,15 +49,15 @@ uint64_t lastOf(Traffic traffic, const std::function<bool(unsigned)> &isOne,
   return lastOf(traffic, isOne, bytes, traffic);
 }
 
-// Copies have no latency of their own here, so that times are bytes by a rate.
+// Copies have no latency here, so times are bytes divided by the rate.
 TEST(Memory, HalvesOfTheSMsShareWhatComesOutOfL2) {
-  // Halves have 64 and 68 SMs, and 4700 / 2 bytes a cycle each.
+  // The halves contain 64 and 68 SMs and move 4700 / 2 bytes per cycle each.
   uint64_t all = lastOf(Traffic::Copy, [](unsigned) { return true; }, 16384);
   EXPECT_NEAR(double(all), 68 * 16384 / (4700. / 2), 30);
   uint64_t least =
       lastOf(Traffic::Copy, [](unsigned sm) { return sm < 64; }, 16384);
   EXPECT_NEAR(double(least), 64 * 16384 / (4700. / 2), 30);
-  // One SM has what its port takes.
+  // A single SM is limited by its port.
   uint64_t one =
       lastOf(Traffic::Copy, [](unsigned sm) { return sm == 5; }, 16384);
   EXPECT_NEAR(double(one), 16384 / 110., 20);
@@ -71,7 +71,7 @@ std::string placesOf(unsigned used, unsigned cluster) {
   return text;
 }
 
-// As order.cu prints for an H200.
+// Output of order.cu on an H200.
 TEST(Placement, CtasFillGpcsEvenly) {
   auto times = [](unsigned count, char c) { return std::string(count, c); };
   std::string all;
@@ -105,16 +105,16 @@ TEST(Memory, StreamedLinesTakeEachOthersPlaces) {
   auto streams = [&](uint64_t line) {
     return tags.touch(line, false, true).isHit;
   };
-  // They fill a cache that has room.
+  // Streamed lines fill a cache with free space.
   for (uint64_t line = 0; line < 16; ++line)
     EXPECT_FALSE(streams(line));
   for (uint64_t line = 0; line < 16; ++line)
     EXPECT_TRUE(streams(line));
-  // More than that go through it, the oldest first.
+  // Further lines evict the oldest streamed lines.
   EXPECT_FALSE(streams(16));
   EXPECT_FALSE(streams(0));
   EXPECT_TRUE(streams(2));
-  // Others take their places, and keep them.
+  // Other lines replace streamed lines and stay.
   for (uint64_t line = 100; line < 114; ++line)
     tags.touch(line, false);
   for (uint64_t line = 200; line < 240; ++line)

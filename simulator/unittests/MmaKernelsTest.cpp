@@ -1,8 +1,8 @@
-//===- MmaKernelsTest.cpp - sums of products by each processor ------------===//
+//===- MmaKernelsTest.cpp - Dot products on each processor ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The variants for the host's processors give the same bits, and know what a
-// sum has lost.
+// The variants for the host's processors give the same bits and detect inexact
+// sums.
 //===----------------------------------------------------------------------===//
 
 #include "MmaKernels.h"
@@ -26,7 +26,7 @@ TEST(MmaKernels, WideSumsKnowWhatTheyDropped) {
     Truncated sum = dot({0.5, std::ldexp(1.0, exponent)}, 0);
     EXPECT_TRUE(sum.inexact) << exponent;
     EXPECT_EQ(sum.value, 0.5);
-    // A tie between 1024 and 1025, and what decides it.
+    // A tie between 1024 and 1025, and terms that break the tie.
     EXPECT_EQ(roundToF16Bits(dot({1024}, 0.5)), 0x6400);
     EXPECT_EQ(roundToF16Bits(dot({1024, std::ldexp(1.0, exponent)}, 0.5)),
               0x6401);
@@ -48,7 +48,7 @@ TEST(MmaKernels, AllVariantsTruncateAlike) {
     auto fill = [&](std::vector<float> &significands,
                     std::vector<int32_t> &exponents, unsigned bits) {
       for (size_t i = 0; i < significands.size(); ++i) {
-        // Below two, of few bits, now and then zero or unnormalised.
+        // Below two, with few bits, sometimes zero or unnormalised.
         uint32_t integer = random() & ((1u << bits) - 1);
         significands[i] = std::ldexp(float(integer), 1 - int(bits)) *
                           (random() % 2 ? 1 : -1) * float(random() % 8 != 0);

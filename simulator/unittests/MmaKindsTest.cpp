@@ -1,10 +1,10 @@
 //===- MmaKindsTest.cpp - mma.sync with kinds and block scales ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Fragments, scales and metadata are placed by the formulas of the PTX ISA, and
-// the result is compared with a sum whose terms are exact, or with the fused
-// sum of MMA-Sim. What no selector names holds NaN. ptxas accepts all the texts
-// for sm_120a.
+// Places fragments, scales and metadata by the formulas of the PTX ISA, and
+// compares the result with an exact sum or with the fused sum of MMA-Sim.
+// Scales outside the selection are NaN. ptxas accepts all the texts for
+// sm_120a.
 //===----------------------------------------------------------------------===//
 
 #include "KernelRunner.h"
@@ -56,7 +56,7 @@ struct Case {
   }
 };
 
-/// Codes of the matrices, and where they stand in registers.
+/// Codes of the matrices, and their positions in registers.
 class Problem {
 public:
   const Case &c;
@@ -85,8 +85,8 @@ public:
       placeIndices(row, random);
   }
 
-  /// Elements of A that `i` counts along the fragment of a lane, "row" and
-  /// "col" of the ISA: with 4 or 8 elements in a register.
+  /// Returns register `reg` of A by the ISA's formulas for "row" and "col" of
+  /// element i, with 4 or 8 elements in a register.
   uint32_t wordA(unsigned lane, unsigned reg) const {
     unsigned count = c.isPacked ? 8 : 4, word = 0;
     for (unsigned j = 0; j < count; ++j) {
@@ -110,7 +110,8 @@ public:
                ? d[row + 8 * reg][column] | d[row + 8 * reg][column + 1] << 16
                : d[row + reg / 2 * 8][column + reg % 2];
   }
-  /// "%laneid % 4 == 0 or 1" and so on; NaN where nothing is read.
+  /// Returns the scales for lanes selected by "%laneid % 4 == 0 or 1" and so
+  /// on, and NaN for others.
   uint32_t wordScaleA(unsigned lane) const {
     unsigned t = lane % 4, word = ~0u;
     if (t / 2 == sa.thread)
@@ -160,15 +161,15 @@ private:
       for (uint32_t &code : row)
         do
           code = finiteCode(random, e.type.bits, e.type.value, {});
-        // Sums of such numbers are exact in f16.
+        // Sums of small values are exact in f16.
         while (c.isHalf && (std::fabs(e.type.value(code)) > 2 ||
                             std::fmod(e.type.value(code) * 2, 1) != 0));
   }
   uint32_t pickScale(std::mt19937 &random) const {
     return c.scale == "ue4m3" ? random() % 127 : 117 + random() % 21;
   }
-  /// Metadata of a row: ordered pairs of indices, four bits for each chunk of 4
-  /// elements, or of 8 that come in pairs.
+  /// Places the metadata of a row: ordered pairs of indices, four bits for each
+  /// chunk of 4 elements, or of 8 elements in pairs.
   void placeIndices(unsigned row, std::mt19937 &random) {
     static const unsigned codes[] = {0x4, 0x8, 0x9, 0xC, 0xD, 0xE};
     unsigned unit = c.isPacked ? 2 : 1;
@@ -182,7 +183,7 @@ private:
   }
 };
 
-/// Toward zero from the exact sum.
+/// Returns the exact sum, rounded toward zero.
 uint32_t exactSum(const Problem &p, unsigned row, unsigned column) {
   BigFixed sum;
   sum.add(p.c.isHalf ? f16(p.d[row][column]) : asFloat(p.d[row][column]));
@@ -197,13 +198,15 @@ uint32_t exactSum(const Problem &p, unsigned row, unsigned column) {
   return ~0u;
 }
 
-/// The exponent of a number, but not below that of normal numbers.
+/// Returns the exponent of a number, at least the exponent of the smallest
+/// normal number.
 int exponentOf(double value, int least) {
   return std::max(std::ilogb(value), least);
 }
 
-/// MMA-Sim: terms are cut off below the largest exponent. With elements of 4
-/// bits a term is the exact sum of a quarter of K, times the scales.
+/// Returns the sum of MMA-Sim: terms are truncated below the largest exponent.
+/// With 4-bit elements, a term is the exact sum of a quarter of K, times the
+/// scales.
 uint32_t fusedSum(const Problem &p, unsigned row, unsigned column) {
   std::vector<std::pair<double, int>> parts; // value, exponent
   auto add = [&](double value, int exponent) {
@@ -288,7 +291,7 @@ KernelResult run(const Problem &p, bool inRegisters = false,
                    truncates, "sm_120a", c.version);
 }
 
-/// How many of the 128 elements are not `expected`.
+/// Returns the number of the 128 elements that differ from `expected`.
 unsigned differences(const Problem &p, const KernelResult &r,
                      uint32_t (*expected)(const Problem &, unsigned,
                                           unsigned)) {
@@ -343,7 +346,7 @@ TEST(MmaKinds, EqualTheSchoolbookSum) {
       check({c, random, {0, turn % 2}, {0, turn}}, turn == 2);
 }
 
-/// Every pair of ids that the ISA has for a kind.
+/// Tests every pair of ids that the ISA defines for a kind.
 TEST(MmaKinds, TakeScalesFromWhereTheSelectorsSay) {
   std::mt19937 random(2);
   const Case kinds[] = {{"mxf8f6f4", "1X", "ue8m0", &e5, &e3, 1},
@@ -372,7 +375,7 @@ TEST(MmaKinds, TruncateAsMmaSimSays) {
   EXPECT_GT(different, 0u);
 }
 
-/// FP8 without a kind is no sum by way of f16 on sm_120.
+/// FP8 without a kind is not summed through f16 on sm_120.
 TEST(MmaKinds, TruncatePlainFp8AsMmaSimSays) {
   std::mt19937 random(4);
   Case c{"f8f6f4", "", "", &e4, &e5, 0};
@@ -417,7 +420,7 @@ TEST(MmaKinds, NaN) {
       if (what == 3)
         p.scaleA[5][3] = 0x7F;
       if (what == 4)
-        p.scaleA[5][2] = 0xFF; // the sign has no say
+        p.scaleA[5][2] = 0xFF; // the sign is ignored
       KernelResult r = run(p, false, truncates);
       ASSERT_TRUE(r.report.clean()) << r.error << r.report.text();
       for (unsigned lane = 0; lane < 32; ++lane)
@@ -443,9 +446,9 @@ const char *const mma =
     "1X.f32.e4m3.e4m3.f32.ue8m0 {%r100,%r101,%r102,%r103}, {%r1,%r2,%r3,%r4}, "
     "{%r5,%r6}, {%r7,%r8,%r9,%r10}, ";
 
-/// Lanes whose value no selector names may be undefined.
+/// Lanes outside the selection may be undefined.
 TEST(MmaKinds, ReadScalesOfTheLanesThatTheSelectorsName) {
-  // A word for each lane, of which those of the mask are written.
+  // Only the words for lanes in the mask are written.
   auto findings = [&](uint32_t written, const std::string &scales) {
     KernelResult r = runKernel(
         "mov.u32 %r50, smem; shl.b32 %r51, %thread, 2;"

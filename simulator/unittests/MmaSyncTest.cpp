@@ -1,9 +1,8 @@
 //===- MmaSyncTest.cpp - mma.sync of every shape and type -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Fragments are taken apart by the formulas that the PTX ISA gives for each
-// shape, and the result is compared with a sum whose terms are exact. ptxas
-// accepts all the texts for sm_90a.
+// Decodes fragments by the formulas of the PTX ISA for each shape, and compares
+// the result with a sum of exact terms. ptxas accepts all the texts for sm_90a.
 //===----------------------------------------------------------------------===//
 
 #include "KernelRunner.h"
@@ -49,7 +48,7 @@ const Shape k8{16, 8, a<2>, b<2>}, k16{16, 16, a<2>, b<2>},
     bit8{8, 128, a<32>, b<32>}, bit128{16, 128, a<32>, b<32>},
     bit256{16, 256, a<32>, b<32>};
 
-/// How bits are taken for products and sums.
+/// Interpretation of bits in products and sums.
 enum class Mode { Float, Half, Integer, Saturate, Xor };
 
 struct Row {
@@ -91,7 +90,7 @@ uint32_t pick(std::mt19937 &random, const WarpType &type, bool isSmall) {
   for (;;) {
     uint32_t code = finiteCode(random, type.bits, type.value, {10, 10});
     double value = type.value(code);
-    // Sums of such numbers are exact in f16.
+    // Sums of small values are exact in f16.
     if (!isSmall ||
         (std::fabs(value) <= 4 && value * 4 == std::rint(value * 4)))
       return code;
@@ -127,7 +126,7 @@ void check(const Row &row, unsigned seed) {
              // Near the ends of the range, so that sums wrap or saturate.
              : random() % 2 ? 0x7FFFFFFF - random() % 2000
                             : 0x80000000 + random() % 2000;
-  // Registers, lowest bits first.
+  // Returns registers, lowest bits first.
   Registers counts = countsOf(row);
   unsigned perThread = counts.a + counts.b + counts.c;
   std::vector<uint32_t> in(32 * perThread);
@@ -349,8 +348,8 @@ TEST(MmaSync, M8N8K4IsFourMmas) {
 }
 
 TEST(MmaSync, TruncatesWhenAsked) {
-  // 2^24 + 1 + 1 needs more than 25 bits below the largest exponent: each one
-  // is cut off from 2^26, but not their exact sum with it.
+  // 2^24 + 1 + 1 needs more than 25 bits below the largest exponent: relative
+  // to 2^26 each 1 is cut off, but their exact sum is not.
   std::string body = "mov.b32 %r0, 0x3C003C00; mov.b32 %r1, 0;\n"
                      "mov.f32 %f0, 0f4C800000;\n" // 2^26
                      "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 "
@@ -360,7 +359,8 @@ TEST(MmaSync, TruncatesWhenAsked) {
   for (bool truncates : {false, true}) {
     KernelResult r = runKernel(body, {0}, 32, 32, truncates);
     ASSERT_TRUE(r.report.clean()) << r.report.text();
-    // Eight products of one: the ulp of 2^26 is 8, and a bit of 2^1 remains.
+    // Eight products equal to one: the ulp of 2^26 is 8, and a bit of 2^1
+    // remains.
     EXPECT_EQ(asFloat(r.out[0]), truncates ? 0x1p26f : 0x1p26f + 8);
   }
 }

@@ -1,7 +1,7 @@
-//===- NamesTest.cpp - names of C++ for people ----------------------------===//
+//===- NamesTest.cpp - Readable names of C++ symbols ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Symbols that g++ made, beside the names in their source.
+// Symbols written by g++, with the names in their source.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/Report.h"
@@ -31,7 +31,7 @@ TEST(Names, Functions) {
        "a::(anonymous namespace)::B<int>::operator[]"},
       {"_ZN1a12_GLOBAL__N_11BIiElsILi3EEEvi",
        "a::(anonymous namespace)::B<int>::operator<< <3>"},
-      // Not of C++, or only nearly.
+      // Names that are not C++, or only almost.
       {"matmul", "matmul"},
       {"_Zbad", "_Zbad"},
       {"_Z", "_Z"},
@@ -53,7 +53,7 @@ TEST(Names, OfKernels) {
     EXPECT_EQ(matchName(typed, kSums), NameMatch::None) << typed;
   EXPECT_EQ(matchName("sums", "sums"), NameMatch::Exact);
   EXPECT_EQ(matchName("sum", "sums"), NameMatch::None);
-  // A function outside of namespaces comes before one within.
+  // A function outside of namespaces precedes a function in a namespace.
   EXPECT_EQ(matchName("g", "_Z1gi"), NameMatch::Whole);
   EXPECT_EQ(matchName("g", "_ZN1a1gEi"), NameMatch::Part);
 }

@@ -1,7 +1,7 @@
 //===- ParserTest.cpp - PTX text as compilers write it --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Scopes, declarations, calls, debug information; and text that is wrong.
+// Scopes, declarations, calls and debug information, and invalid text.
 //===----------------------------------------------------------------------===//
 
 #include "PtxRunner.h"
@@ -125,8 +125,8 @@ TEST(Parser, TakesWhatCompilersWrite) {
   EXPECT_EQ(values[1], 0x40490FDBu);
 }
 
-/// All and single elements of vector registers, in the places where the
-/// assembler takes them; vectors of a range follow each other.
+/// Vector registers as a whole and by element, if the assembler accepts them;
+/// the vectors of a range are consecutive.
 TEST(Parser, TakesVectorRegisters) {
   PtxResult r = runPtx(R"(
     .reg .v2 .b32 v, w<3>; .reg .v4 .b16 h; .reg .v2 .b64 x;
@@ -197,8 +197,7 @@ TEST(Parser, NamesWhatIsWrong) {
             "4: array of more than 64 GiB");
   EXPECT_EQ(errorOf(".entry k() {} .entry k() {}"),
             "4: redefinition of function 'k'");
-  // A number that does not fit, a comment without an end, bytes that do not
-  // print.
+  // A number that does not fit, an unterminated comment, unprintable bytes.
   EXPECT_EQ(errorOf(body("mov.u32 %r0, 18446744073709551615;")), "");
   EXPECT_EQ(errorOf(body("mov.u32 %r0, 18446744073709551616;")),
             "7: expected a number, found '18446744073709551616'");
@@ -215,7 +214,7 @@ TEST(Parser, NamesWhatIsWrong) {
   EXPECT_EQ(errorOf("\x93"), "4: expected a directive, found '\\x93'");
 }
 
-/// No prefix and no damaged byte of a module may do more than give an error.
+/// Truncated and damaged modules only cause errors.
 TEST(Parser, SurvivesDamage) {
   std::string text = moduleOf(kEverything);
   for (size_t n = 0; n < text.size(); ++n) {

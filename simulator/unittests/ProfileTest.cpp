@@ -1,8 +1,8 @@
-//===- ProfileTest.cpp - what launches count ------------------------------===//
+//===- ProfileTest.cpp - Counters of launches -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Counts that can be worked out by hand: instructions by class and by line,
-// rounds of loops that wait for an mbarrier, and what copies read.
+// Counters with values derived by hand: instructions by class and by line,
+// iterations of mbarrier wait loops, and bytes read by copies.
 //===----------------------------------------------------------------------===//
 
 #include "LaunchRunner.h"
@@ -30,8 +30,8 @@ uint64_t total(const WarpProfile &p) {
   return n;
 }
 
-/// Thread 0 initialises a barrier. Then warp 1 is busy for a while and
-/// arrives, while warp 0 executes `loop`, which begins with %p2 false.
+/// Returns a kernel in which thread 0 initialises a barrier. Warp 1 is busy for
+/// a while and arrives; warp 0 executes `loop`, which begins with %p2 false.
 std::string pair(const std::string &loop) {
   std::string s = R"(
   mov.u32 %r1, %tid.x;
@@ -69,7 +69,7 @@ TEST(Profile, CountsByLine) {
   EXPECT_EQ(lines.at(first + 2), 7u);
   EXPECT_EQ(lines.at(first + 3), 7u);
   EXPECT_EQ(lines.at(first + 4), 7u);
-  // What a predicate turned off counts.
+  // Instructions turned off by a predicate count.
   EXPECT_EQ(lines.at(first + 5), 2u);
   EXPECT_EQ(total(r.statistics.profiles[1]), 24u);
 }
@@ -89,15 +89,15 @@ DONE:
     const WarpProfile &p = r.statistics.profiles[0];
     EXPECT_EQ(p.failedInstructions, 4 * p.failedTests);
     hasFailed |= p.failedTests > 0;
-    // Six in front of the loop, three that come through, however often the
-    // test has failed.
+    // Six before the loop and three in the successful iteration, for any number
+    // of failed tests.
     EXPECT_EQ(total(p) - p.failedInstructions, 6u + 3u) << "seed " << seed;
     EXPECT_EQ(r.statistics.profiles[1].failedTests, 0u);
   }
   EXPECT_TRUE(hasFailed);
 }
 
-// A try_wait waits, and is one instruction then.
+// A try_wait that blocks counts as a single instruction.
 TEST(Profile, CountsWaitsOnce) {
   std::string loop = R"(
 TEST:
@@ -110,8 +110,8 @@ TEST:
   EXPECT_EQ(p.failedTests, 0u);
 }
 
-// What such a loop does for others is its work, and another place that tests
-// the same barrier is no other round.
+// Other instructions in such a loop count as work, and another test of the same
+// barrier does not count as an iteration.
 TEST(Profile, CountsWorkBetweenTests) {
   std::string store = R"(
 TEST:

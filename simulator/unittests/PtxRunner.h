@@ -1,8 +1,8 @@
 //===- PtxRunner.h - a few lines of PTX as a function -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs a piece of PTX for arrays of inputs, one thread per element, so that
-// tests can compare instructions with C++ on the host.
+// Runs PTX on arrays of inputs, one thread per element, so that tests can
+// compare instructions with C++ on the host.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_UNITTESTS_SIMULATOR_PTXRUNNER_H
@@ -27,9 +27,9 @@ struct PtxResult {
   std::vector<uint64_t> out;
 };
 
-/// The body finds its inputs in %rd1 to %rd3, their low halves in %r1 to %r3
-/// and %f1 to %f3, low quarters in %rs1 to %rs3, and leaves its result in %rd0.
-/// `before` is text at module scope: functions and variables.
+/// Runs `body` with inputs in %rd1 to %rd3, their low halves in %r1 to %r3 and
+/// %f1 to %f3, and their low quarters in %rs1 to %rs3. The result is read from
+/// %rd0. `before` is text at module scope, such as functions and variables.
 inline PtxResult runPtx(const std::string &body,
                         const std::vector<std::vector<uint64_t>> &in,
                         uint32_t block = 64, const std::string &before = {},

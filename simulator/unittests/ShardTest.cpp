@@ -1,8 +1,8 @@
-//===- ShardTest.cpp - launches that are timed on several threads ---------===//
+//===- ShardTest.cpp - Launches timed on several threads ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The same cycles and counts for any number of threads, and the set of bytes
-// that they mark side by side, against a plain one.
+// Cycles and counts are equal for any number of threads. The concurrent set of
+// bytes is compared with a sequential set.
 //===----------------------------------------------------------------------===//
 
 #include "LaunchRunner.h"
@@ -35,7 +35,7 @@ TEST(LeftOut, IsThePlainSet) {
   }
 }
 
-/// Neighbours share words and pages.
+/// Neighboring threads share words and pages.
 TEST(LeftOut, ThreadsMarkBytesOfTheSameWords) {
   constexpr uint64_t kThreads = 4, kBytes = 1 << 20;
   LeftOut set(1 << 12);
@@ -51,8 +51,8 @@ TEST(LeftOut, ThreadsMarkBytesOfTheSameWords) {
     ASSERT_EQ(set.meets(k, 1), k % 3 != 0) << k;
 }
 
-/// Each thread of 300 CTAs loads a word, adds it to one that all have, and
-/// stores it.
+/// Each thread of 300 CTAs loads a word, adds it to a shared word, and stores
+/// the result.
 LaunchReport run(unsigned threads, bool skipsMmas) {
   LaunchConfig config;
   config.grid = {300, 1, 1};

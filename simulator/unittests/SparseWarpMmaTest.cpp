@@ -1,9 +1,9 @@
 //===- SparseWarpMmaTest.cpp - mma.sp and wgmma.mma_async.sp --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Metadata is placed bit by bit, by the layouts that CUTLASS calls ELayout;
-// registers that the selector does not name hold what has no meaning. ptxas
-// accepts all the texts for sm_90a.
+// Places metadata bit by bit, by the layouts that CUTLASS calls ELayout;
+// registers outside the selection hold meaningless bits. ptxas accepts all the
+// texts for sm_90a.
 //===----------------------------------------------------------------------===//
 
 #include "KernelRunner.h"
@@ -26,17 +26,17 @@ struct Config {
 enum class Codes {
   Defined, ///< by the PTX ISA
   Any,
-  FirstHalf, ///< always the first half of a chunk; what is not named is NaN
+  FirstHalf, ///< always the first half of a chunk; the rest is NaN
 };
 
-/// One warp's share; a warpgroup has four with one B.
+/// Problem of a single warp; a warpgroup runs four with a common B.
 class Problem {
 public:
   const Config &c;
   unsigned length, stored; ///< of a chunk
   std::vector<std::vector<uint32_t>> a, b, d;
-  /// For each row the factors of its elements: places in a row of B; of tf32
-  /// those of the lower and of the upper half, in halves.
+  /// Positions in a row of B of each row's elements. For tf32, positions of the
+  /// lower and the upper half, in halves.
   std::vector<std::vector<unsigned>> kept;
   uint32_t metadata[32] = {};
 
@@ -83,7 +83,8 @@ public:
       }
   }
 
-  /// Element i of the fragments: those of a dense matrix of half the width.
+  /// Returns element i of the fragments, as in a dense matrix of half the
+  /// width.
   uint32_t wordA(unsigned lane, unsigned reg) const {
     unsigned perWord = 32 / c.type.bits;
     uint32_t word = 0;
@@ -133,7 +134,7 @@ private:
     return finiteCode(random, c.type.bits, c.type.value, {10, 10});
   }
 
-  /// The four bits of a chunk, in the register of one thread.
+  /// Places the four bits of a chunk in the register of a thread.
   void place(unsigned row, unsigned first, unsigned code) {
     unsigned chunk = first / length, chunks = c.k / length;
     unsigned lane = row % 8 * 4, bit;
@@ -175,7 +176,8 @@ const Config configs[] = {
      true},
 };
 
-/// Words of a thread: A, B or the number of its descriptor, D, metadata.
+/// Returns the instruction. Words of a thread: A, B or the number of its
+/// descriptor, D, metadata.
 std::string instruction(const Config &c, unsigned numA, unsigned numB) {
   std::string selector = std::to_string(c.selector);
   std::string d = registers(100, 4);
@@ -198,7 +200,7 @@ std::string instruction(const Config &c, unsigned numA, unsigned numB) {
                 "wgmma.wait_group.sync.aligned 0;\n";
 }
 
-/// A and B without swizzle: 8 rows of 16 bytes, then the next 16 bytes.
+/// Writes A and B without swizzle: 8 rows of 16 bytes, then the next 16 bytes.
 std::string fillShared(unsigned numA, unsigned numB) {
   std::string text = "mov.u32 %r200, smem;\n"
                      "and.b32 %r201, %thread, 31; shr.u32 %r202, %r201, 2;\n"
@@ -207,7 +209,7 @@ std::string fillShared(unsigned numA, unsigned numB) {
                      "add.u32 %r203, %r203, %r200;\n" // row g, bytes 4 t
                      "shr.u32 %r204, %thread, 5; shl.b32 %r204, %r204, 8;\n"
                      "add.u32 %r204, %r204, %r203;\n";
-  // All warps have B; the first one stores it.
+  // All warps hold B; the first warp stores it.
   text += "setp.lt.u32 %p5, %thread, 32;\n";
   for (unsigned reg = 0; reg < numB; ++reg)
     text += "@%p5 st.shared.b32 [%r203+" + std::to_string(8192 + 128 * reg) +
@@ -267,13 +269,13 @@ LaunchReport check(const Config &c, Codes mode) {
 TEST(SparseWarpMma, EqualsTheSchoolbookSum) {
   for (const Config &c : configs) {
     LaunchReport report = check(c, Codes::Defined);
-    // Among the codes is the order 2, 1.
+    // Codes include the order 2, 1.
     bool isOrdered = std::string(c.text).find("ordered") != std::string::npos;
     EXPECT_EQ(report.findings.size(), isOrdered ? 1u : 0u) << report.text();
   }
 }
 
-/// As an H200 does with all 16 codes and all these types.
+/// An H200 does this for all 16 codes and all these types.
 TEST(SparseWarpMma, TakesIndicesAsTheyAre) {
   for (const Config &c : configs) {
     LaunchReport report = check(c, Codes::Any);
@@ -285,7 +287,7 @@ TEST(SparseWarpMma, TakesIndicesAsTheyAre) {
   }
 }
 
-/// Nor is a NaN of B seen, on an H200, that no index names.
+/// On an H200, NaNs of B that no index names do not affect the result.
 TEST(SparseWarpMma, DoesNotSeeWhatNoIndexNames) {
   for (const Config &c : configs)
     EXPECT_TRUE(check(c, Codes::FirstHalf).findings.empty()) << c.text;

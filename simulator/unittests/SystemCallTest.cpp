@@ -1,7 +1,7 @@
 //===- SystemCallTest.cpp - printf and assertions of kernels --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The text is that of the host's printf for the same arguments.
+// The text equals the host's printf for the same arguments.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/Simulator.h"
@@ -15,7 +15,7 @@ using namespace mx::sim;
 
 namespace {
 
-/// The bytes of a text with its end, as an initialiser.
+/// Returns the bytes of a text with its terminator, as an initialiser.
 std::string bytes(const std::string &text) {
   std::string list;
   for (char c : text)
@@ -49,7 +49,7 @@ Outcome run(const std::string &ptx, Dim3 block = {1, 1, 1}) {
   return result;
 }
 
-/// A kernel that stores `stores` into its frame and prints them.
+/// Returns a kernel that runs `stores` on its frame and prints the values.
 std::string kernel(const std::string &format, const std::string &stores) {
   return ".version 8.7\n.target sm_90a\n.address_size 64\n"
          ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 "
@@ -88,7 +88,7 @@ TEST(SystemCalls, PrintsAsTheHostDoes) {
        "st.local.u32 [%rd1], -5; st.local.u32 [%rd1+4], -5;"
        " st.local.u32 [%rd1+8], 255;",
        printed("<%d|%u|%x>", -5, unsigned(-5), 255)},
-      // Each is aligned to its size.
+      // Each value is aligned to its size.
       {"<%d|%lld|%c|%f>",
        "st.local.u32 [%rd1], 1; st.local.u64 [%rd1+8], -1; "
        "st.local.u32 [%rd1+16], 65; st.local.f64 [%rd1+24], "
@@ -121,7 +121,7 @@ TEST(SystemCalls, PrintsAsTheHostDoes) {
 TEST(SystemCalls, PrintsLaneByLane) {
   Outcome r = run(kernel("%u ", "st.local.u32 [%rd1], %r1;"), {40, 1, 1});
   EXPECT_TRUE(r.report.clean()) << r.report.text();
-  // Two warps in either order, each in one piece.
+  // Two warps in any order, each uninterrupted.
   std::string first, second;
   for (int i = 0; i < 40; ++i)
     (i < 32 ? first : second) += std::to_string(i) + " ";

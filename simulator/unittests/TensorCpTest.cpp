@@ -1,8 +1,8 @@
 //===- TensorCpTest.cpp - tcgen05.cp and tcgen05.shift --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every shape and multicast, decompression, and the road of a scale tile from
-// its blocked layout in shared memory to the positions that an MMA reads.
+// Every shape and multicast, decompression, and the path of a scale tile from
+// its blocked layout in shared memory to the positions read by an MMA.
 //===----------------------------------------------------------------------===//
 
 #include "TensorTestUtils.h"

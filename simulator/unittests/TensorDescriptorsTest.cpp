@@ -1,7 +1,7 @@
 //===- TensorDescriptorsTest.cpp - decoding descriptors -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Words put together by hand from the tables of the PTX ISA.
+// Words composed by hand from the tables of the PTX ISA.
 //===----------------------------------------------------------------------===//
 
 #include "TensorTestUtils.h"
@@ -65,7 +65,7 @@ TEST(SmemDesc, WithoutSwizzleThereIsNoBaseOffset) {
   }
 }
 
-/// The bits that wgmma's format does not list: an H200 gives the same result
+/// Bits outside the fields of wgmma's format: an H200 gives the same result
 /// with each of them set.
 TEST(SmemDesc, WgmmaDoesNotSeeBitsBetweenTheFields) {
   uint64_t good = smemDesc(1024, 16, 1024, 2) & ~(uint64_t{7} << 46);
@@ -128,7 +128,7 @@ TEST(SmemDesc, AddressesFollowTheCanonicalLayouts) {
     }
 }
 
-/// What TMA writes with a swizzle, a descriptor with the same swizzle reads.
+/// A descriptor reads the data that TMA writes with the same swizzle.
 TEST(SmemDesc, ReadsWhatTmaWrote) {
   struct {
     TmapSwizzle swizzle;

@@ -1,9 +1,9 @@
-//===- TensorHardwareTest.cpp - sums of products against an H200 ----------===//
+//===- TensorHardwareTest.cpp - Dot products against an H200 --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The same generator of operands has fed mma.sync and wgmma.mma_async (m64n8)
-// on an H200; the constants are hashes of all the bits that came out, NaN,
-// infinities and subnormals included. One hash is of 96 MMAs of 16 x 8.
+// The same generator of operands was run through mma.sync and wgmma.mma_async
+// (m64n8) on an H200; the constants are hashes of all result bits, NaN,
+// infinities and subnormals included. A hash covers 96 MMAs of 16 x 8.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/tensor/WarpMma.h"
@@ -18,7 +18,7 @@ namespace {
 
 constexpr unsigned numTiles = 96, numCells = 128;
 
-/// How operands are spread.
+/// Distribution of operands.
 enum Spread : unsigned {
   Narrow,
   Medium,

@@ -1,8 +1,8 @@
 //===- TensorMapTest.cpp - tensor maps ------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Swizzles against the tables of the ISA, images against the driver and the
-// hardware, and the rules for every field.
+// Compares swizzles with the tables of the ISA, and images with the driver and
+// the hardware, and tests the rules for every field.
 //===----------------------------------------------------------------------===//
 
 #include "TensorTestUtils.h"
@@ -86,7 +86,8 @@ std::string hexOf(const uint8_t *bytes, size_t count) {
   return text;
 }
 
-/// Byte by byte, in both directions; and what the driver refuses is refused.
+/// Compares bytes in both directions, and refuses the maps that the driver
+/// refuses.
 TEST(TensorMap, ImagesAreTheDrivers) {
   unsigned good = 0, refused = 0;
   for (const Encoded &row : encoded) {
@@ -132,7 +133,7 @@ TEST(TensorMap, ImagesAreTheDrivers) {
       EXPECT_EQ(back.elementStrides[i], map.elementStrides[i]);
       EXPECT_TRUE(i + 1 == map.rank || back.strides[i] == map.strides[i]);
     }
-    // The hardware reads the first 64 bytes alone.
+    // The hardware only reads the first 64 bytes.
     std::memset(image + 64, 0xFF, 64);
     ASSERT_EQ(decodeTensorMap(image, back), "");
     encodeTensorMap(back, again);
@@ -142,7 +143,7 @@ TEST(TensorMap, ImagesAreTheDrivers) {
   EXPECT_GT(refused, 80u);
 }
 
-/// The words of `image` that are not `was`: "13=00000007".
+/// Returns the words of `image` that differ from `was`, such as "13=00000007".
 std::string changes(const uint8_t *image, uint32_t was) {
   std::string text;
   for (unsigned i = 0; i < tensorMapBytes / 4; ++i) {
@@ -170,7 +171,7 @@ TEST(TensorMap, ReplacedFieldsAreTheHardwares) {
     }
 }
 
-/// What the H200 has no witness for comes back as it was written.
+/// Fields without a reference from the H200 are decoded as encoded.
 TEST(TensorMap, ImagesOfAllTypesAndSwizzlesRoundTrip) {
   for (unsigned type = 0; type < 16; ++type)
     for (unsigned swizzle = 0; swizzle < 7; ++swizzle) {

@@ -1,8 +1,8 @@
 //===- TensorMbarrierTest.cpp - the mbarrier object -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sequences of PTX ISA, "mbarrier", against a model that keeps the fields
-// apart, and each kind of misuse.
+// Compares sequences of PTX ISA, "mbarrier", with a model of separate fields,
+// and tests each kind of misuse.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/tensor/Mbarrier.h"
@@ -101,7 +101,7 @@ TEST(Mbarrier, MatchesModelOnRandomSequences) {
         break;
       case 2:
         ASSERT_FALSE(mbarrierCompleteTx(word, amount));
-        // Copies come in pieces: a phase takes what it lacks, no more.
+        // Copies arrive in pieces: a phase takes only its missing bytes.
         if (pending == 0 && tx > 0 && tx < amount) {
           amount -= uint32_t(tx);
           tx = 0;

@@ -77,7 +77,7 @@ TEST(TensorMemory, UsesOfFreedColumnsAreCarriedOut) {
       << "column 64 was never allocated";
   EXPECT_EQ(memory.checkAccess(2, 0, 1, 0, 1, "D").kind, FaultKind::Allocation)
       << "another CTA";
-  // What another CTA holds now is not the first one's any more.
+  // The columns now belong to another CTA.
   ASSERT_EQ(memory.allocate(2, 32).column, 0u);
   EXPECT_EQ(memory.checkAccess(1, 0, 1, 0, 1, "D").kind, FaultKind::Allocation);
   EXPECT_FALSE(memory.isDefined(0, 0, 1));
@@ -121,8 +121,8 @@ TEST(TensorMemory, TracksWhatIsDefinedAndOwned) {
   EXPECT_FALSE(memory.isDefined(5, 60, 1)) << "fresh cells are undefined";
 }
 
-/// The fragments in other words than the implementation's: for each 8x8 tile of
-/// 16x256b, thread 4 * row + col / 2 holds columns col and col + 1.
+/// The fragments, written differently from the implementation: for each 8x8
+/// tile of 16x256b, thread 4 * row + col / 2 holds columns col and col + 1.
 struct Expected {
   unsigned thread, reg;
 };
@@ -190,7 +190,7 @@ TEST(TensorMemory, LoadsEveryShapeAndRepeat) {
                   << int(s.shape) << " x" << repeat;
             }
           ASSERT_EQ(seen.size(), transfer.registers() * 32);
-          // Storing puts everything back where it was.
+          // Storing restores all values.
           TestCta copy;
           ASSERT_FALSE(copy.tensor.store(7, transfer, registers.data()));
           for (unsigned lane = 0; lane < 128; ++lane)

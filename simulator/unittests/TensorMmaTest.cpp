@@ -1,8 +1,8 @@
 //===- TensorMmaTest.cpp - tcgen05.mma ------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Random operands are put where the PTX ISA says they are, bit by bit, and
-// every element of D is compared with a schoolbook sum of exact products.
+// Places random operands by the PTX ISA, bit by bit, and compares every element
+// of D with a schoolbook sum of exact products.
 //===----------------------------------------------------------------------===//
 
 #include "TensorTestUtils.h"
@@ -115,7 +115,7 @@ public:
     return finiteCode(random, f.bits, f.value, {8, 14});
   }
 
-  /// Writes everything into the memories and sets up the instruction.
+  /// Writes the operands into memory and sets up the instruction.
   void place() {
     unsigned perA = c.m / c.group, perB = c.n / c.group;
     for (unsigned p = 0; p < c.group; ++p) {
@@ -161,7 +161,7 @@ public:
   struct Where {
     unsigned cta, lane, column;
   };
-  /// Data path layouts A, B, D and F.
+  /// Returns a position in data path layouts A, B, D and F.
   Where where(unsigned m, unsigned n) const {
     if (c.group == 1)
       return {0, c.m == 128 ? m : m / 16 * 32 + m % 16, columnD + n};
@@ -187,7 +187,7 @@ public:
     return c.halfD ? f16(d[m][n]) : asFloat(d[m][n]);
   }
 
-  /// What D must be.
+  /// Returns the expected value of D.
   uint32_t expected(unsigned m, unsigned n) const {
     BigFixed sum;
     double special = 0;
@@ -215,7 +215,7 @@ public:
                : asBits(float(result));
   }
 
-  /// Searches the two neighbours among all f16 values.
+  /// Searches for the two neighbors among all f16 values.
   static uint32_t nearestHalf(const BigFixed &sum, bool finite,
                               double special) {
     if (!finite)
@@ -681,7 +681,7 @@ TEST(Mma, Truncate25FollowsTheModel) {
             Parts y = parts(p.scale(p.sb[n][g * p.blocks / 4]), leastScale);
             terms.push_back({dot * x.s * y.s, x.e + y.e});
           }
-        // Zeros do not count, but groups do whatever their sum is.
+        // Zeros do not count, but batches of terms do, even with a sum of zero.
         int top = -100000, bits = p.k < 64 ? 25 : 35;
         for (size_t i = 0; i < terms.size(); ++i)
           if (terms[i].s != 0 || (i && p.k == 64))

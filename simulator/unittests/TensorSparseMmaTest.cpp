@@ -1,9 +1,9 @@
 //===- TensorSparseMmaTest.cpp - tcgen05.mma.sp, .ws and .ashift ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Random sparse operands, placed element by element: metadata by the strides of
+// Places random sparse operands element by element: metadata by the strides of
 // CUTLASS's tmem_e_frg, accumulators by the data path layouts of the PTX ISA.
-// Every element of D is compared with a schoolbook sum of the spread-out rows.
+// Every element of D is compared with a schoolbook sum of the expanded rows.
 //===----------------------------------------------------------------------===//
 
 #include "TensorTestUtils.h"
@@ -58,7 +58,8 @@ public:
   CtaView views[2];
   MmaOp op;
 
-  /// With `anyCode` metadata also names elements twice, or backwards.
+  /// Creates a problem. With `anyCode`, metadata may repeat or reverse
+  /// elements.
   Problem(const Config &config, std::mt19937 &random, bool anyCode = false)
       : c(config), random(random) {
     bool nibbles = c.kind == MmaKind::MXF4 || c.kind == MmaKind::MXF4NVF4;
@@ -165,7 +166,7 @@ private:
     return finiteCode(random, f.bits, f.value, {8, 14});
   }
 
-  /// Elements of a chunk and how many of them are stored.
+  /// Returns the number of elements of a chunk.
   unsigned chunk() const { return blocks > 1 ? 8 : c.b.bits == 32 ? 2 : 4; }
 
   void chooseKept(bool anyCode) {
@@ -206,7 +207,7 @@ private:
     unsigned perCta = c.m / c.group, row = m % perCta;
     return {m / perCta, isHalf() ? quarters(row) : row, n};
   }
-  /// Lanes on which something of a row of A lies, once per copy.
+  /// Returns the lanes that hold a part of a row of A, once per copy.
   std::vector<unsigned> lanesOf(unsigned x) const {
     if (isHalf())
       return {quarters(x)};
@@ -324,7 +325,7 @@ private:
   }
 };
 
-/// Fields of the zero-column mask descriptor.
+/// Returns the zero-column mask descriptor with these fields.
 uint64_t columnMask(uint64_t skip, uint64_t use, uint64_t firsts,
                     uint64_t starts, uint64_t shift = 0) {
   return starts | firsts << 32 | uint64_t{1} << 39 | (skip - 1) << 40 |
@@ -467,7 +468,7 @@ TEST(SparseMma, ReportsIllegalVariants) {
         return c;
     return Config();
   };
-  // N of .ws is a power of two from 64, of sparse ones at most 128.
+  // N of .ws is a power of two from 64; sparse MMAs allow at most 128.
   Config ws = find("ws f16 M32"), sparse = find("ws sparse M32");
   auto withN = [](unsigned n) {
     return [n](Problem &p) {

@@ -1,8 +1,8 @@
-//===- TensorTestUtils.h - what the engines' tests share ------------------===//
+//===- TensorTestUtils.h - Shared helpers of the engine tests ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Encoders and value functions written from the specifications for the tests
-// alone: nothing here uses code of the simulator, so it can judge it.
+// Encoders and value functions written from the specifications, only for tests.
+// They use no code of the simulator, so that they can verify it.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_UNITTESTS_SIMULATOR_TENSORTESTUTILS_H
@@ -26,9 +26,9 @@ inline uint64_t smemDesc(uint64_t start, uint64_t lbo, uint64_t sbo,
          uint64_t{1} << 46 | base << 49 | layout << 61;
 }
 
-/// Value of a code of `e` exponent and `m` mantissa bits, signed on top, by
-/// the definition: (-1)^s * 2^(E - bias) * 1.M, subnormals 2^(1 - bias) * 0.M.
-/// E4M3 has its NaN at all ones, E5M2 is IEEE-like.
+/// Returns the value of a code of `e` exponent and `m` mantissa bits, with the
+/// sign on top, by the definition: (-1)^s * 2^(E - bias) * 1.M, and 2^(1-bias)
+/// * 0.M for subnormals. In E4M3 all ones are NaN; E5M2 is IEEE-like.
 inline double floatValue(unsigned code, int e, int m, int bias, bool ieee,
                          bool nanAtTop) {
   int exponent = code >> m & ((1 << e) - 1);
@@ -84,14 +84,14 @@ inline constexpr WarpType tF16{"f16", 16, f16}, tBF16{"bf16", 16, bf16},
     tS8{"s8", 8, s8}, tU8{"u8", 8, u8}, tS4{"s4", 4, s4}, tU4{"u4", 4, u4},
     tB1{"b1", 1, b1};
 
-/// The f16 numbers to choose from, such that sums stay in its range: exponents,
-/// and the bits of sign and mantissa that may be set.
+/// Range of f16 values with sums that do not overflow: exponents, and the bits
+/// of sign and mantissa that may be set.
 struct HalfRange {
   unsigned lowest, count;
   uint32_t bits = 0x83FF;
 };
 
-/// A random code of a finite number.
+/// Returns a random code of a finite number.
 inline uint32_t finiteCode(std::mt19937 &random, unsigned bits,
                            double (*value)(unsigned), HalfRange half) {
   if (bits == 32)
@@ -138,8 +138,8 @@ public:
     }
   }
 
-  /// Toward zero to `keep` significant bits, none below 2^least; `exact` tells
-  /// whether nothing was lost.
+  /// Rounds toward zero to `keep` significant bits, none below 2^least. Sets
+  /// `exact` if no bits are lost.
   double truncate(int keep, int least, bool *exact = nullptr) const {
     BigFixed magnitude = *this;
     bool negative = words[digits - 1] >> 31;
@@ -177,7 +177,7 @@ private:
   }
 };
 
-/// One CTA: shared memory full of a pattern, all tensor memory allocated.
+/// A CTA with shared memory full of a pattern and all tensor memory allocated.
 struct TestCta {
   std::vector<uint8_t> shared;
   TensorMemory tensor;
@@ -198,7 +198,7 @@ struct TestCta {
     cell = (cell & ~(0xFFu << 8 * byte)) | uint32_t{value} << 8 * byte;
     tensor.define(lane, column, 1);
   }
-  /// `count` bits at `position`, counted from the column on; within one cell.
+  /// Sets `count` bits at `position`, counted from the column, within a cell.
   void setBits(unsigned lane, unsigned column, unsigned position,
                unsigned count, uint32_t value) {
     column += position / 32;
@@ -222,7 +222,7 @@ public:
   }
 };
 
-/// A map of bytes in rows that are `pitch` apart.
+/// Returns a map of bytes in rows with pitch `pitch`.
 inline TensorMapDesc matrix(uint64_t inner, uint64_t outer, uint64_t pitch,
                             uint32_t boxInner, uint32_t boxOuter) {
   TensorMapDesc map;

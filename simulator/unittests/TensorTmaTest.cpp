@@ -20,8 +20,9 @@ struct LoadCase {
   uint32_t box0;
 };
 
-/// Byte `b` of the 8-byte-flip pattern: the ISA says it is the 32-byte-atom
-/// pattern with halves of 16 bytes exchanged on every other line.
+/// Returns the address of byte `b` in the 8-byte-flip pattern, which the ISA
+/// defines as the 32-byte-atom pattern with halves of 16 bytes exchanged on
+/// every other line.
 uint32_t expectedAddress(TmapSwizzle s, uint32_t L) {
   uint32_t line = L >> 7;
   switch (s) {
@@ -117,9 +118,9 @@ TEST(Tma, LoadsMatchTheRuleByteByByte) {
       ASSERT_EQ(tmaTransactionBytes(map), bytes);
       ASSERT_TRUE(shared == expected) << name(c.swizzle) << " " << round;
 
-      // Storing the tile elsewhere writes the inside part and, as measured on
-      // an H200, the rest of the last 16 bytes of a row; a box that begins
-      // before the tensor is an illegal instruction there.
+      // Storing the tile elsewhere writes the part inside the tensor and, as
+      // measured on an H200, the rest of the last 16 bytes of a row. A box that
+      // begins before the tensor is an illegal instruction there.
       FlatMemory target(global.bytes.size());
       std::vector<uint8_t> want(global.bytes.size());
       for (unsigned z = 0; z < map.box[2]; ++z)
@@ -185,7 +186,7 @@ TEST(Tma, UnpacksFourAndSixBitTypes) {
                                          (128 + e) * c.bits + b);
           ASSERT_EQ(bit(&shared[slot], e % 16 * c.bits + b), want);
         }
-        // The padding keeps what was there.
+        // The padding is unchanged.
         ASSERT_EQ(shared[slot + 15], 0xEE);
       }
     at[0] = 64;
@@ -198,7 +199,7 @@ TEST(Tma, UnpacksFourAndSixBitTypes) {
                 FaultKind::Descriptor);
       continue;
     }
-    // What was loaded from rows 10.. is stored to rows 4..
+    // Rows loaded from row 10 on are stored from row 4 on.
     FlatMemory target(192 * 20);
     at[1] = 10;
     int32_t from[2] = {128, 10};

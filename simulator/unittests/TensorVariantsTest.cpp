@@ -1,8 +1,8 @@
 //===- TensorVariantsTest.cpp - spellings of tcgen05.mma ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// That operands of .sp, .ws and .ashift reach the engine, whose results are
-// tested apart. ptxas accepts all the texts for sm_100a.
+// Checks that operands of .sp, .ws and .ashift reach the engine; other tests
+// cover its results. ptxas accepts all the texts for sm_100a.
 //===----------------------------------------------------------------------===//
 
 #include "KernelRunner.h"
@@ -15,10 +15,10 @@ using namespace mx::sim::test;
 
 namespace {
 
-/// Allocates 128 columns; writes ones (f16) all over the shared memory behind
-/// the address of the result; in tensor memory, the number of the lane as f16
-/// in columns 64 to 71 and `metadata` in column 80. Then `mma`; what column
-/// %c of D holds comes out.
+/// Returns a kernel that allocates 128 columns, fills shared memory after the
+/// address of the result with f16 ones, and writes the lane number as f16 to
+/// columns 64 to 71 and `metadata` to column 80 of tensor memory. Then it runs
+/// `mma` and returns column %c of D.
 std::string kernel(const std::string &mma, const char *metadata) {
   return std::string(R"(
   .shared .align 16 .b8 address[16];
@@ -90,7 +90,7 @@ const std::string idesc = "mov.b32 %r11, 0x08100010;\n";
 const std::string sparseIdesc = "mov.b32 %r11, 0x08100014;\n";
 
 TEST(TensorVariants, Sparse) {
-  // 16 stored ones of 32.
+  // 16 stored ones of 32 elements.
   for (const char *text :
        {"tcgen05.mma.sp.cta_group::1.kind::f16 [%r4], %rd1, %rd1, [%r10], "
         "%r11, %p3;",
@@ -113,7 +113,7 @@ TEST(TensorVariants, Sparse) {
 }
 
 TEST(TensorVariants, WeightStationary) {
-  // Use three columns, skip four (descriptor in %rd2), when it is enabled.
+  // If enabled, use three columns and skip four (descriptor in %rd2).
   std::string mma = "tcgen05.mma.ws.cta_group::1.kind::f16.collector::b2::fill "
                     "[%r4], %rd1, %rd1, %r11, %p3";
   KernelResult r = run(idesc + mma + ";");

@@ -1,9 +1,9 @@
-//===- TimelineTest.cpp - steps worked out by hand ------------------------===//
+//===- TimelineTest.cpp - Timelines derived by hand -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Small kernels whose timeline can be worked out with paper and pencil: one
-// step per instruction, waits until what they wait for is complete, nominal
-// durations of asynchronous operations. No order of execution changes them.
+// Small kernels with timelines that can be derived by hand: a step per
+// instruction, waits until their condition holds, nominal durations of
+// asynchronous operations. The order of execution does not affect them.
 //===----------------------------------------------------------------------===//
 
 #include "LaunchRunner.h"
@@ -44,7 +44,7 @@ const TimelineTrack *find(const Timeline &t, const std::string &name,
   return nullptr;
 }
 
-/// "run 0-3, wait-barrier 3-24, run 24-25"
+/// Returns spans such as "run 0-3, wait-barrier 3-24, run 24-25".
 std::string spans(const Timeline &t, const std::string &name,
                   uint32_t cta = 0) {
   const TimelineTrack *track = find(t, name, cta);
@@ -168,7 +168,7 @@ TEST(Timeline, GroupsOfStoresAreWaitedFor) {
                        "cp.async.bulk.wait_group 0;\n"
                        "ret;\n",
                        {});
-  // Issued at 4; 32 steps later its source has been read.
+  // The copy is issued at 4 and has read its source 32 steps later.
   EXPECT_EQ(spans(*r.timeline, "warp 0"),
             "run 0-5, wait-group 5-36, wait-group 36-548, run 548-549");
   EXPECT_EQ(spans(*r.timeline, "'buf', 4096 bytes"), "reading 4-36");
@@ -184,7 +184,7 @@ TEST(Timeline, LanesThatPartHaveRowsOfTheirOwn) {
   const TimelineTrack *warp = find(*r.timeline, "warp 0");
   ASSERT_TRUE(warp);
   EXPECT_EQ(warp->rows, 2u);
-  // They meet again at step 53, when those that were late have come.
+  // The warp converges again at step 53, when the late lanes arrive.
   EXPECT_EQ(warp->spans.back().begin, 3u);
   EXPECT_EQ(warp->spans.back().end, 53u);
 }
@@ -232,7 +232,7 @@ TEST(Timeline, DeadlockIsAWaitWithoutEnd) {
   EXPECT_EQ(r.timeline->marks.size(), 1u);
 }
 
-// The intervals that were measured on B200 (published figures, in clocks).
+// Intervals measured on B200 (published figures, in clocks).
 TEST(Timeline, TensorPipeFollowsPublishedIntervals) {
   EXPECT_EQ(steps::mma(128, 256, 1, false), 128u);
   EXPECT_EQ(steps::mma(128, 128, 1, false), 64u);

@@ -1,9 +1,9 @@
 //===- WgmmaFormsTest.cpp - wgmma.mma_async of all types ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operands are put into shared memory by the canonical layouts of the PTX ISA,
-// and every accumulator is compared with a sum of exact products. ptxas accepts
-// all the texts for sm_90a.
+// Places operands in shared memory by the canonical layouts of the PTX ISA, and
+// compares every accumulator with a sum of exact products. ptxas accepts all
+// the texts for sm_90a.
 //===----------------------------------------------------------------------===//
 
 #include "KernelRunner.h"
@@ -329,12 +329,12 @@ std::string wait(unsigned left) {
 TEST(WgmmaRegisters, MayBeUsedAfterTheWait) {
   Config c = configs()[0];
   std::string mma = "MMA", mmas = mma + mma;
-  // Chained on one accumulator, and moved while in flight.
+  // Chained on an accumulator, and moved while in flight.
   EXPECT_TRUE(runMiddle(c, mmas + commit + wait(0)).clean());
   EXPECT_TRUE(runMiddle(c, mmas + commit + "mov.b32 %r350, %r0;" + wait(0) +
                                "add.u32 %r350, %r350, 1;")
                   .clean());
-  // One group may still run when another one's registers are used.
+  // A batch may still run while registers of another batch are used.
   Config inRegisters = c;
   inRegisters.aInRegisters = true;
   EXPECT_TRUE(
@@ -354,7 +354,7 @@ TEST(WgmmaRegisters, MayNotBeUsedBefore) {
   };
   expect(c, mma + commit + "add.u32 %r300, %r5, 1;" + wait(0),
          "an accumulator of wgmma.mma_async is read before wgmma.wait_group");
-  // Waiting without a commit, or for one group too few, is not enough.
+  // Waiting without a commit, or for too few batches, is not enough.
   expect(c, mma + wait(0) + "add.u32 %r300, %r5, 1;" + commit + wait(0),
          "an accumulator of wgmma.mma_async is read before wgmma.wait_group");
   expect(c, mma + commit + wait(1) + "add.u32 %r300, %r5, 1;" + wait(0),

@@ -1,8 +1,8 @@
-//===- WgmmaTest.cpp - how the warps of a warpgroup work together ---------===//
+//===- WgmmaTest.cpp - Cooperation of the warps of a warpgroup ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What wgmma.mma_async computes is compared with hardware elsewhere. Here: it
-// is one operation of four warps.
+// Other tests compare the results of wgmma.mma_async with hardware. These tests
+// check that four warps execute a single operation.
 //===----------------------------------------------------------------------===//
 
 #include "PtxRunner.h"
@@ -13,8 +13,8 @@
 
 using namespace mx::sim;
 
-/// Every warp clears A as soon as it has waited for the MMA, which must
-/// have been taken for the slower warps as well.
+/// Every warp clears A after its wait for the MMA, which must have run for the
+/// slower warps as well.
 TEST(Wgmma, IsDoneForTheWholeWarpgroup) {
   std::string body = R"(
   .reg .pred %q; .reg .b32 %s, %w, %i; .reg .b64 %a, %b, %d; .reg .f32 %c<4>;

@@ -1,6 +1,6 @@
-"""Every function of mx-c/Compiler.h, mx_runtime.h, mx_program.h and mx_group.h with null in place of each
-pointer, and of all of them: it returns, and says which argument is null where null is not
-allowed. The functions are those of the headers: one that is added there is missing here.
+"""Calls every function of mx-c/Compiler.h, mx_runtime.h, mx_program.h and mx_group.h with null for each
+pointer, and for all pointers at once. The call must return, and name the argument unless null is allowed.
+Functions are parsed from the headers, so new functions are covered.
 
 RUN: %python %s %mx_src %mx_capi %mx_libs/libmx_runtime%shlibext %t
 REQUIRES: compiler, numpy
@@ -19,7 +19,7 @@ enter(work)
 
 
 def read_functions(path):
-    """Of a header: (name, result, [(type, name)])."""
+    """Yields (name, result, [(type, name)]) for each function of a header."""
     with open(os.path.join(source, path)) as file:
         text = re.sub(r"/\*.*?\*/|#.*?(?<!\\)\n", "", file.read(), flags=re.DOTALL)
     found = re.findall(r"^MXC?_API\s+(.*?)(\w+)\(([^()]*)\);", text, flags=re.MULTILINE | re.DOTALL)
@@ -37,8 +37,8 @@ def is_pointer(kind):
     return "*" in kind or re.fullmatch(HANDLES, kind) is not None
 
 
-# What may be null, by function and parameter: the headers say so. A launch of nothing reads no
-# parameters, a tensor map of one dimension no strides, and one without elements no address.
+# Parameters that may be null, by function, as documented in the headers. An empty launch reads no
+# parameters, a one-dimensional tensor map no strides, and an empty map no address.
 MAY_BE_NULL = {
     ("*", "user"), ("mxSetWarningHandler", "data"), ("mxLaunch", "parameters"),
     ("mxTensorMapEncodeTiled", "strides"), ("mxTensorMapEncodeTiled", "globalAddress"),
@@ -88,14 +88,14 @@ def call(name, result, arguments):
 
 
 def make(name, *arguments):
-    """A handle, by a function that writes it to its first argument."""
+    """Returns the handle that a function writes to its first argument."""
     handle = c_void_p()
     assert call(name, "int", [byref(handle), *arguments]) == 0, (name, thread_error(), messages)
     return handle
 
 
 libraries["mx"].mxSetErrorPolicy(1)
-# Another object than the one that call() gives its types.
+# A separate function object, because call() sets the types of its own.
 thread_error = CFUNCTYPE(c_char_p)(("mxGetThreadError", libraries["mx"]))
 context = c_void_p(call("mxcContextCreate", "mxcContext", [CALLBACKS["mxcMessageCallback"], None]))
 module = c_void_p(call("mxcModuleParse", "mxcModule", [context, PROGRAM, c_size_t(len(PROGRAM)), b"it.mlir"]))
@@ -119,7 +119,7 @@ VALID = {
 }
 
 
-# The same once more, destroyed.
+# Destroyed handles of each kind.
 context_2 = c_void_p(call("mxcContextCreate", "mxcContext", [CALLBACKS["mxcMessageCallback"], None]))
 module_2 = c_void_p(call("mxcModuleClone", "mxcModule", [module]))
 DEAD = {
@@ -153,13 +153,13 @@ saved = os.dup(2)
 
 
 def told(name, result, arguments):
-    """What a call says, in all ways in which it can."""
+    """Calls a function; returns its result and all its messages."""
     messages.clear()
-    # A struct of a newer header, whose fields are zeros, where it is one.
+    # Passes for a struct of a newer header with zero fields.
     ctypes.memset(BUFFER, 0, len(BUFFER))
     BUFFER[1] = len(BUFFER) >> 8
     begin = os.fstat(errors.fileno()).st_size
-    libraries["mx"].mxReportError(b"nothing")  # the latest of the thread from now on
+    libraries["mx"].mxReportError(b"nothing")  # replaces the thread's latest error
     libraries["mx"].mxClearError()
     os.dup2(errors.fileno(), 2)
     found = call(name, result, arguments)
@@ -182,7 +182,7 @@ for header in ("include/mx-c/Compiler.h", "runtime/include/mx_runtime.h", "runti
     for name, result, parameters in functions:
         pointers = [i for i, (kind, _) in enumerate(parameters) if is_pointer(kind)]
         given = [valid(*parameter) for parameter in parameters]
-        # Handles of what was destroyed are refused by every function, but where null is the rest.
+        # Functions must refuse destroyed handles unless the other pointers are null.
         for i in pointers:
             kind, parameter = parameters[i]
             if kind not in DEAD:
@@ -194,7 +194,7 @@ for header in ("include/mx-c/Compiler.h", "runtime/include/mx_runtime.h", "runti
             if "found a handle that is none" not in text or not is_failure:
                 print(f"wrong: {name} returned {found}, and says {text!r}")
                 wrong += 1
-        # Whatever it says, it returns.
+        # With all pointers null, the call must only return.
         print(f"{name} of nulls", flush=True)
         told(name, result, [None if i in pointers else x for i, x in enumerate(given)])
         for i in pointers:
@@ -202,11 +202,11 @@ for header in ("include/mx-c/Compiler.h", "runtime/include/mx_runtime.h", "runti
             print(f"{name} without {parameter}", flush=True)
             found, text = told(name, result, [None if i == j else x for j, x in enumerate(given)])
             count += 1
-            # Null is the default stream.
+            # A null stream is the default stream.
             is_stream = kind == "mxStream" and name != "mxStreamDestroy"
             if is_stream or {(name, parameter), ("*", parameter)} & MAY_BE_NULL:
                 continue
-            # Handles have a word of their own for what is none.
+            # Invalid handles are reported with a different message.
             is_told = "found a null pointer" in text or "found a handle that is none" in text
             is_failure = {"int": bool(found), "int32_t": found == 0}.get(result, not found)
             if not is_told or not is_failure:

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// A matmul that is added to an argument, then relu: outs of the matmul is read, and an operation follows it.
+// A matmul accumulated into an argument, then relu: the matmul reads `outs`, and an operation follows.
 !a = tensor<?x64xf8E4M3FN>
 !as = tensor<?x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !b = tensor<24x64xf8E4M3FN>

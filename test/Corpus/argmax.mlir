@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// The largest of each row and its place, the first of equal ones: a reduction that carries two results.
+// Argmax of each row with its index, the first on ties: a reduction with two results.
 !x = tensor<?x23xf32>
 #id = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (i)>

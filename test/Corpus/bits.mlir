@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// i1 arguments and results: a mask of tokens that is combined with a comparison and selects.
+// i1 arguments and results: a token mask is combined with a comparison and used in a select.
 !t = tensor<?x12xf32>
 !m = tensor<?x12xi1>
 func.func @main(%x: !t, %mask: !m, %other: !t) -> (!m, !t) {

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Control flow as basic blocks, as a compiler of a language leaves it: cf.cond_br to two matmuls that meet again.
+// Control flow as basic blocks, as a language front end emits it: cf.cond_br to two matmuls that join again.
 !t = tensor<5x5xf32>
 func.func @main(%n: i32, %x: !t, %y: !t) -> !t {
   %c3 = arith.constant 3 : i32

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Scores of queries and keys with a causal mask by linalg.index: what lies after the query becomes the lowest number.
+// Attention scores with a causal mask by linalg.index: scores after the query become the lowest number.
 !q = tensor<50x64xf8E4M3FN>
 !qs = tensor<50x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !y = tensor<50x50xf32>

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Gradients scaled down to a norm: a sum over the whole tensor, its root, and a factor of rank 0 that an operation reads.
+// Gradients clipped by norm: a sum over the whole tensor, its root, and a rank-0 factor read by an operation.
 !g = tensor<?x6xf32>
 #id = affine_map<(i, j) -> (i, j)>
 #none = affine_map<(i, j) -> ()>

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// A constant table of numbers that differ, as a small model has its weights in its file.
+// A constant table of distinct numbers, as in a small model with weights in its file.
 func.func @main(%x: tensor<?x3xf32>) -> tensor<?x2xf32> {
   %w = arith.constant dense<[[1.0, -2.0], [0.5, 3.0], [-1.25, 4.0]]> : tensor<3x2xf32>
   %c0 = arith.constant 0 : index

@@ -1,13 +1,13 @@
-"""Runs a program of the corpus on the simulator, as code for a chip of each family, and on the CPU path, and compares what it returns with
-an oracle in float64.
+"""Runs a program of the corpus on the simulator, for a chip of each family, and on the CPU path, and compares the
+results with an oracle in float64.
 
-    corpus.py --run=MX_RUN --opt=MX_OPT --directory=DIR PROGRAM.mlir     runs one
+    corpus.py --run=MX_RUN --opt=MX_OPT --directory=DIR PROGRAM.mlir     runs a program
     corpus.py --check                                                    compares README.md and rows with the files
     corpus.py --write                                                    writes the table of README.md
 
-Each program has a row in rows/, which makes its arguments and says what it must return. Oracles are written from
-the definition of the operations, on intervals (intervals.py), and the comparison has to be one that can fail: it is tried again
-with results that are wrong, and with arguments that are exchanged."""
+Each program has a row in rows/ with its arguments and its oracle. Oracles are written from the definition of the
+operations, on intervals (intervals.py). The comparison must be able to fail, so it is repeated with wrong results and
+with exchanged arguments."""
 
 import argparse
 import glob
@@ -40,7 +40,7 @@ def load_rows():
 
 
 def describe(name):
-    """What a program shows: the comment at its beginning."""
+    """First comment of a program, which describes it."""
     with open(os.path.join(HERE, name + ".mlir"), encoding="utf-8") as file:
         lines = file.read().split("\n")
     comment = itertools.takewhile(lambda line: line.startswith("// "), lines[2:])
@@ -51,13 +51,13 @@ def describe(name):
 
 
 def value_of(argument):
-    """What an oracle gets for an argument."""
+    """Converts an argument to the value passed to the oracle."""
     dtype = DTYPES.get(getattr(argument, "dtype", None))
     return Interval(dtype, argument.astype(np.float64)) if dtype else argument
 
 
 def kind_of(argument):
-    """What two arguments that could be mistaken for each other have in common."""
+    """Key that is equal for arguments that could be mistaken for each other."""
     if isinstance(argument, Codes):
         return argument.element, argument.codes.shape
     if isinstance(argument, Scales):
@@ -84,7 +84,7 @@ class Runner:
         return done
 
     def prepared(self):
-        """The program, after passes that come before mx-run."""
+        """Program after the passes that run before mx-run."""
         source = os.path.join(HERE, self.name + ".mlir")
         if not self.program.passes:
             return source, None
@@ -108,7 +108,7 @@ class Runner:
         return [np.load(self.path(f"out{i}.npy")) for i in range(results)]
 
     def refuse(self, arguments):
-        """A refused program ends with its status and says why, on all chips."""
+        """Checks that a refused program ends with its status and reports the reason on all chips."""
         source = os.path.join(HERE, self.name + ".mlir")
         command = self.command(source, arguments, self.program.results)
         for chip in CHIPS:
@@ -125,7 +125,7 @@ class Runner:
 
 
 def read(array, expected):
-    """An array of a result as what it is compared with."""
+    """Converts a result array to the type of the comparison."""
     if isinstance(expected, (Codes, Scales)):
         return expected.read(array)
     if isinstance(expected, Interval):
@@ -136,7 +136,7 @@ def read(array, expected):
 
 
 def wrong_places(found, expected):
-    """Places that disagree, or None where the shapes do."""
+    """Returns the mismatching places, or None if the shapes differ."""
     if isinstance(expected, (Interval, Bits, Codes, Scales)):
         shape = expected.codes.shape if isinstance(expected, Codes) else (
             expected.bytes.shape if isinstance(expected, Scales) else expected.shape)
@@ -163,8 +163,8 @@ def explain(found, expected):
 
 
 def spoiled(found):
-    """Results that a program with a fault would return: rows or columns shifted by one, a matrix transposed, zeros, one
-    element that was forgotten, another sign."""
+    """Results that a faulty program could return: rows or columns shifted by one, a matrix transposed, zeros, one
+    element missing, negated."""
     for axis in range(found.ndim):
         if found.shape[axis] > 1:
             yield f"shifted along {axis}", np.roll(found, 1, axis)
@@ -180,7 +180,7 @@ def spoiled(found):
 
 
 def check_sharpness(name, program, arguments, found, expected):
-    """The comparison must refuse what is wrong."""
+    """Checks that the comparison rejects wrong results."""
     for i, (array, wanted) in enumerate(zip(found, expected)):
         for what, wrong in spoiled(array):
             if not np.array_equal(wrong, array, equal_nan=array.dtype.kind == "f") and agrees(wrong, wanted):

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Sums up to each place: a loop over columns that carries the sum of rows and writes it by insert_slice.
+// Cumulative sums: a loop over columns carries the row sums and writes them with insert_slice.
 !x = tensor<?x9xf32>
 func.func @main(%x: !x) -> !x {
   %c0 = arith.constant 0 : index

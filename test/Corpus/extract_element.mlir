@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// One number of a matmul is returned as a number, at a place that arguments name.
+// A matmul element at indices from arguments, returned as a scalar.
 !a = tensor<19x64xf8E4M3FN>
 !as = tensor<19x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !b = tensor<24x64xf8E4M3FN>

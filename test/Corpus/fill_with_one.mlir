@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// A matmul that goes on from a tensor filled with 1.0.
+// A matmul that accumulates into a tensor filled with 1.0.
 !a = tensor<?x64xf8E4M3FN>
 !as = tensor<?x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !b = tensor<24x64xf8E4M3FN>

@@ -1,4 +1,4 @@
-"""Arguments and results of corpus programs in block formats: codes, their scales, and the numbers that they mean."""
+"""Arguments and results of corpus programs in block formats: codes, scales, and their values."""
 
 import os
 import sys
@@ -63,15 +63,15 @@ class Scales:
 
 
 def numbers(codes, scales):
-    """What codes with scales along their last dimension mean."""
+    """Dequantizes codes with scales along their last dimension."""
     size = codes.codes.shape[-1] // scales.bytes.shape[-1]
     wide = np.repeat(ref.decode_scale(scales.bytes, scales.nvfp4), size, axis=-1)
     return Interval("f32", ref.decode(codes.codes, codes.element) * wide)
 
 
 class Quantized:
-    """Both results of mx.quantize along the last dimension of x, an interval: `codes` and `scales` check what was found, `real`
-    is what they mean."""
+    """Both results of mx.quantize along the last dimension of x, an interval. `codes` and `scales` check the actual
+    results; `real` is their dequantized value."""
 
     def __init__(self, x, element="f8E4M3FN", rounding="ceil", tiled=True, factor=None):
         self.x, self.element, self.rounding, self.tiled, self.factor = x, element, rounding, tiled, factor
@@ -105,7 +105,7 @@ class Quantized:
         return ref.encode(y, self.element)
 
     def ends_with(self, scales):
-        """The least and the largest numbers that elements may become with these scales."""
+        """Smallest and largest values that elements may become with these scales."""
         factor = np.repeat(ref.decode_scale(scales, self.factor is not None), self.size, axis=-1)
         return [ref.decode(self.codes_with(end, scales), self.element) * factor for end in (self.x.lo, self.x.hi)]
 
@@ -123,7 +123,7 @@ class ScaleRange(Scales):
 
 
 class CodeRange(Codes):
-    """Which codes are right depends on the scale that was found, where two are."""
+    """Range of accepted codes, which depends on the actual scale if two scales are accepted."""
 
     def __init__(self, quantized):
         super().__init__(np.zeros(quantized.x.shape, np.uint8), quantized.element)

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Decoding with a cache in MXFP8 as linear scales: a matmul with a batch of cached keys that a slice of a longer cache holds.
+// Decoding with an MXFP8 cache in linear scales: a batched matmul with cached keys, a slice of a longer cache.
 !k = tensor<4x48x64xf8E4M3FN>
 !ks = tensor<4x48x2xf8E8M0FNU>
 !p = tensor<4x20x64xf8E4M3FN>

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// A cache that grows in a loop by concat: the size of what is carried changes in each round.
+// A cache that grows by concat in a loop: the carried tensor changes its size in each iteration.
 !t = tensor<?x3xbf16>
 func.func @main(%x: !t, %new: !t, %times: index) -> !t {
   %c0 = arith.constant 0 : index

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// scf.if picks one of two weights by a flag: each branch has a matmul of its own, one with a bias.
+// scf.if selects between two weights by a flag: each branch contains a matmul, and the second adds a bias.
 !a = tensor<31x64xf8E4M3FN>
 !as = tensor<31x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !b = tensor<40x64xf8E4M3FN>

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// bf16 by MXFP8 as a framework writes it: scales expanded to elements, arith.scaling_extf, linalg.matmul; imported.
+// bf16 by MXFP8 as a framework emits it: scales expanded to elements, arith.scaling_extf, linalg.matmul; imported.
 !x = tensor<?x128xbf16>
 !w = tensor<48x128xf8E4M3FN>
 !s = tensor<48x4xf8E8M0FNU>

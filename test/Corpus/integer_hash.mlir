@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Bits of tokens: shifts, xor, products that wrap, remainders and divisions with signs, as hashed embeddings have them.
+// Bits of tokens, as in hashed embeddings: shifts, xor, wrapping multiplication, signed remainders and divisions.
 !t = tensor<?xi32>
 #id = affine_map<(i) -> (i)>
 func.func @main(%x: !t, %m: !t) -> (!t, !t, !t) {

@@ -1,20 +1,20 @@
-"""Arithmetic of intervals: what a program may compute, whatever it rounds that its definition leaves free.
+"""Interval arithmetic: all results that a program may compute under any permitted rounding.
 
-Operations that are rounded to the nearest are monotonic, so an interval's ends become the ends of the result, and numbers that
-are known stay known to the last bit. Only sums whose order is free, and functions of math, widen an interval: by what
-follows from their number of terms, and by what docs/reference/Math.md says. Everything is in float64."""
+Operations rounded to nearest are monotonic, so the ends of an interval map to the ends of the result, and exact numbers
+stay exact to the last bit. Only sums in free order and functions of math widen an interval: sums by a bound on their
+number of terms, functions by the error in docs/reference/Math.md. Everything is in float64."""
 
 import functools
 
 import numpy as np
 from math_bounds import read_bounds
 
-# Digits, the exponents of the least subnormal number and of the first that is infinite.
+# Digits, the exponent of the least subnormal number, and the first exponent that overflows.
 FORMATS = {"f64": (53, -1074, 1024), "f32": (24, -149, 128), "bf16": (8, -133, 128), "f16": (11, -24, 16)}
 
 
 def round_to(x, dtype):
-    """The nearest number of the type, the even one of two."""
+    """Rounds to the nearest number of the type, ties to even."""
     x = np.asarray(x, np.float64)
     if dtype == "f64":
         return x
@@ -35,7 +35,7 @@ def unit_of(x, dtype):
 
 
 def lowest_bit(x):
-    """The largest power of two that all numbers are multiples of, as an exponent; None without any."""
+    """Exponent of the largest power of two that divides all numbers, or None if there are none."""
     x = x[(x != 0) & np.isfinite(x)]
     if not x.size:
         return None
@@ -86,7 +86,7 @@ class Interval:
         return Interval(self.dtype, round_to(other, self.dtype))
 
     def ends(self, function, *others):
-        """A function that is monotonic in each operand, then rounded."""
+        """Applies a function that is monotonic in each operand, then rounds."""
         operands = [self, *others]
         corners = [[]]
         for each in operands:
@@ -132,7 +132,7 @@ class Interval:
         return Interval(self.dtype, self.lo - by, self.hi + by)
 
     def compare(self, function, other):
-        """Of one that grows with the first and falls with the second operand, as np.greater."""
+        """Applies a comparison that grows with the first operand and falls with the second, such as np.greater."""
         other = self.like(other)
         return Bits(function(self.lo, other.hi), function(self.hi, other.lo))
 
@@ -149,14 +149,14 @@ class Interval:
         return self.lift(lambda a: a.max(axis=axis, keepdims=keepdims))
 
     def sum(self, axis, keepdims=False, init=None):
-        """In any order."""
+        """Sums in any order."""
         axes = tuple(np.atleast_1d(axis) % len(self.shape))
         count = int(np.prod([self.shape[i] for i in axes]))
         total = total_of(self.dtype, [(self.lo, self.hi, lambda a: a.sum(axis=axes, keepdims=keepdims))], count, init)
         return total
 
     def check(self, found):
-        """Where something else was found."""
+        """Returns the places of elements outside the interval."""
         with np.errstate(invalid="ignore"):
             inside = (self.lo <= found) & (found <= self.hi)
         return ~(inside | (np.isnan(self.lo) & np.isnan(found)))
@@ -167,7 +167,7 @@ class Interval:
 
 
 class Bits:
-    """Truths, of which some may be either."""
+    """Booleans, some of which may be either value."""
 
     def __init__(self, surely, possibly=None):
         self.lo = np.asarray(surely, bool)
@@ -202,7 +202,7 @@ def total_of(dtype, parts, count, init=None, unit=None):
         count += 1
     bits = [bit for bit in bits if bit is not None]
     digits = FORMATS[dtype][0]
-    # Multiples of one power of two whose sum has few enough digits are added without rounding.
+    # The sum is exact: all terms are multiples of one power of two, and the sum fits in the digits of the type.
     if known and np.all(size <= 2.0**digits * 2.0**min(bits, default=0)):
         return Interval(dtype, lo)
     unit = 2.0**-digits * count if unit is None else unit
@@ -211,8 +211,8 @@ def total_of(dtype, parts, count, init=None, unit=None):
 
 
 def einsum(spec, a, b, init=None, dtype="f32", tensor_core=False):
-    """einsum of two intervals whose products are added in any order in f32. A tensor core adds 16 products or more at a time
-    and then once to the sum, cutting off at most a unit in the last place."""
+    """einsum of two intervals, with terms added in any order in f32. A tensor core adds 16 or more terms at a time and
+    then once to the sum, and truncates by at most a unit in the last place."""
     letters = set("".join(spec.split("->")[0].split(",")))
     gone = letters - set(spec.split("->")[1])
     sizes = dict(zip(spec.split(",")[0], a.shape), **dict(zip(spec.split("->")[0].split(",")[1], b.shape)))
@@ -292,7 +292,7 @@ def monotonic(name, function, falls=False):
 
 
 def steep(ulps, function, slope, dtype_bound=None):
-    """A function that is nowhere steeper than `slope`."""
+    """Function with a slope of at most `slope` everywhere."""
 
     def apply(x):
         centre, half = function((x.lo + x.hi) / 2), slope * (x.hi - x.lo) / 2

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// New keys are written into a cache by insert_slice at a position that is an argument; the cache is returned.
+// New keys written into a cache by insert_slice at a position from an argument; the cache is returned.
 !cache = tensor<2x3x40x16xbf16>
 !new = tensor<2x3x?x16xbf16>
 func.func @main(%cache: !cache, %new: !new, %position: index) -> !cache {

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Scales that lie row by row go straight into a matmul, with dynamic rows.
+// Linear scales passed straight to a matmul, with dynamic rows.
 !a = tensor<?x96xf8E4M3FN>
 !as = tensor<?x3xf8E8M0FNU>
 !b = tensor<56x96xf8E4M3FN>

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// An MLP with biases and gelu (erf), its weights quantized beforehand; rows are dynamic.
+// An MLP with biases and gelu (erf), dynamic rows and pre-quantized weights.
 !x = tensor<?x96xbf16>
 !w1 = tensor<160x96xf8E4M3FN>
 !s1 = tensor<160x3xf8E8M0FNU, #mx.scale_layout<sf_128x4>>

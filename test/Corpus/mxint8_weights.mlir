@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Weights in MXINT8, dequantized to bf16, which holds them exactly, and a bf16 matmul.
+// MXINT8 weights, dequantized to bf16 without rounding, and a bf16 matmul.
 !x = tensor<?x64xbf16>
 !w = tensor<24x64xi8>
 !s = tensor<24x2xf8E8M0FNU>

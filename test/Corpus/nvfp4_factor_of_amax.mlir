@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// NVFP4 with its factor from mx.amax in the same function: the host reads a number that a kernel computed.
+// NVFP4 with its factor from mx.amax in the same function: the host reads a number computed by a kernel.
 !x = tensor<?x64xbf16>
 !e = tensor<?x64xf4E2M1FN>
 !s = tensor<?x4xf8E4M3FN>

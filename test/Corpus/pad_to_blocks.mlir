@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Columns that do not fill blocks are padded with zeros, then quantized and multiplied.
+// Columns padded with zeros to full blocks, then quantized and multiplied.
 !x = tensor<?x70xbf16>
 !p = tensor<?x96xbf16>
 !e = tensor<?x96xf8E4M3FN>

@@ -1,4 +1,4 @@
-"""Rows of the corpus: how a row says what its program gets and must return."""
+"""Rows of the corpus: the arguments and the expected results of each program."""
 
 import dataclasses
 
@@ -19,11 +19,11 @@ class Program:
     refused: str = None  # words of the message
     reason: str = None
     results: int = 1  # of a refused program
-    status: int = 2  # that it ends with
+    status: int = 2  # expected exit status
 
 
 def runs(make, entry="main", passes=()):
-    """A row: the function below it is the oracle, and its name the program's."""
+    """Row of a program. The decorated function is the oracle and bears the program's name."""
 
     def add(oracle):
         PROGRAMS[oracle.__name__] = Program(make, oracle, entry, tuple(passes))
@@ -33,7 +33,8 @@ def runs(make, entry="main", passes=()):
 
 
 def refuses(name, make, words, reason, **options):
-    """A row of a program that ends with a message: some of its words, and what the table says about it."""
+    """Row of a program that fails with a message: expected words of the message, and the reason printed in the
+    table."""
     PROGRAMS[name] = Program(make, None, refused=words, reason=reason, **options)
 
 

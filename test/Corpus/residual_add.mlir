@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// A matmul with the residual stream added to it, as an operand of the elementwise operation behind it.
+// A matmul plus the residual stream, an operand of the elementwise operation that follows.
 !e = tensor<43x128xf8E5M2>
 !s = tensor<43x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !w = tensor<88x128xf6E3M2FN>

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Rows are written to places that other rows' indices name: a loop with insert_slice at a number that is read from a tensor.
+// Rows scattered by an index tensor: a loop with insert_slice at an offset read from a tensor.
 !x = tensor<?x5xf32>
 !y = tensor<9x5xf32>
 func.func @main(%x: !x, %places: tensor<?xi32>, %y: !y) -> !y {

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// One quantization that three matmuls use, those of queries, keys and values, of different widths.
+// A quantization shared by three matmuls of different widths: queries, keys and values.
 !x = tensor<?x160xbf16>
 !e = tensor<?x160xf8E4M3FN>
 !s = tensor<?x5xf8E8M0FNU, #mx.scale_layout<sf_128x4>>

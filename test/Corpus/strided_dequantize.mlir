@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Every second column of scales, as a file with two models' scales has them, goes to a dequantization.
+// Dequantization with every second column of the scales, as in a file with interleaved scales of two models.
 !e = tensor<?x96xf8E5M2>
 !s = tensor<?x6xf8E8M0FNU>
 !p = tensor<?x3xf8E8M0FNU>

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// A loop that exchanges two tensors in each round, as a ping-pong of buffers: y, x = x + y, x.
+// A loop that swaps two tensors in each iteration, like ping-pong buffers: y, x = x + y, x.
 !t = tensor<?xf32>
 func.func @main(%x: !t, %y: !t, %times: index) -> (!t, !t, !t) {
   %c0 = arith.constant 0 : index

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// The two largest of each row and their places: a loop that finds the largest and then hides it.
+// The two largest elements of each row and their indices: a loop finds the maximum, then masks it.
 !x = tensor<?x11xf32>
 !v = tensor<?x2xf32>
 !p = tensor<?x2xi32>

@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Images twice as large, the nearest pixel: a map that divides indices; and every third column reversed by a slice and a map.
+// Nearest-pixel upsampling by two with a map that divides indices; every third column reversed by a slice and a map.
 !x = tensor<2x?x6xbf16>
 !y = tensor<2x?x12xbf16>
 func.func @main(%x: !x) -> (!y, tensor<2x?x2xbf16>) {

@@ -1,4 +1,5 @@
-"""Few files name a scale format or depend on a block size: the others ask mx::BlockFormat.
+"""Checks that few files name a scale format or depend on a block size: all others query
+mx::BlockFormat.
 
 Comments, string literals, summaries and descriptions do not count. Importers recognize the
 types of other dialects, and are listed apart.

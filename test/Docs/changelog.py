@@ -1,5 +1,4 @@
-"""CHANGELOG.md begins with the version of CMakeLists.txt, its versions fall, and the numbers
-that it says are apart from the version are those of the headers.
+"""Checks CHANGELOG.md: its first version is CMakeLists.txt's, versions fall, and interface numbers match the headers.
 
 RUN: %python %s %mx_src
 """
@@ -12,14 +11,14 @@ import sys
 root = pathlib.Path(sys.argv[1])
 page = (root / "CHANGELOG.md").read_text()
 GROUPS = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security", "Known limits"}
-# What defines each number of the table.
+# Patterns of the definitions of the numbers in the table.
 DEFINED = {"MX_INTERFACE_VERSION": r"#define MX_INTERFACE_VERSION (\d+)$",
            "MXC_INTERFACE_VERSION": r"#define MXC_INTERFACE_VERSION (\d+)$",
            "format": r"kFormat = (\d+);$"}
 
 
 def check(page):
-    """What is wrong with the text, a line each."""
+    """Returns the errors of the text, a line each."""
     titles = re.findall(r"^## (.*)$", page, re.M)
     if titles[-1:] != ["Versions"]:
         yield f"expected the section 'Versions' at the end, found {titles[-1:]}"
@@ -56,7 +55,7 @@ def check(page):
 
 errors = list(check(page))
 if not errors:
-    # A page with one mistake is refused, whichever it is.
+    # Each mistake must be reported.
     for old, new, said in (
             (r"## \[(\S+)\] - \S+", r"## [9.9.9] - 2026-01-01", "first"),
             (r"## \[(\S+)\] - \S+", r"## \1 - 2026-01-01", "N.N.N"),

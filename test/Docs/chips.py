@@ -1,5 +1,5 @@
-"""The table of docs/reference/Chips.md and the limits of docs/reference/Limits.md are what the compiler
-does: every chip that messages list, and each kind of operation on it.
+"""Checks the table of docs/reference/Chips.md and the limits of docs/reference/Limits.md against the compiler: every
+chip listed in messages, and each kind of operation on it.
 
 REQUIRES: compiler
 RUN: %python %s %mx_src mx-opt
@@ -45,7 +45,7 @@ def chips_of(text):
 
 
 def listed(done):
-    """What a message lists, without the chip that it is about."""
+    """Returns the list in a message, without the chip the message is about."""
     assert done.returncode != 0 and "expected one of" in done.stderr, done.stderr
     return done.stderr.split("expected one of", 1)[1].splitlines()[0].strip()
 
@@ -73,8 +73,7 @@ for chip in ("sm_90", "sm_100", "sm_120"):
         refusals.add(listed(compile_for(chip, program)))
 assert len(refusals) == 1, refusals
 
-# The list names the chips of each kind in the order of the table, or no kinds if
-# all chips have both.
+# The list gives the chips of each kind in the order of the table, without kinds if all chips support both.
 groups = re.findall(r"((?:'sm_\w+'(?:, )?)+) \(([^)]*)\)", everything)
 kinds = {chip: kind for chips, kind in groups for chip in chips_of(chips)}
 kinds = kinds or dict.fromkeys(table, "quantizers and matmuls")

@@ -1,10 +1,9 @@
-"""CONTRIBUTING.md names files and words that exist, and its excerpts are lines of the files
-that it says.
+"""Checks CONTRIBUTING.md: named files and words exist, and excerpts match their files.
 
-An excerpt is of the first path in its numbered step, or of the path in a comment before it,
-`<!-- excerpt of: PATH -->`. Its lines are lines of that file, in that order and without gaps,
-but for gaps marked by three dots; indentation does not count. Commands are of scripts and
-tests that exist. Words of the code in the text are in one of the files that the page names.
+An excerpt quotes the first path in its numbered step, or the path in a preceding comment `<!-- excerpt of: PATH -->`.
+Its lines must appear in that file in the same order and without gaps, except gaps marked by three dots. Indentation is
+ignored. Commands must name existing scripts and tests, and code words in the text must occur in a file named on the
+page.
 
 RUN: %python %s %mx_src
 """
@@ -13,13 +12,13 @@ import pathlib
 import re
 import sys
 
-# Its sections with examples, and how many excerpts they have at least.
+# Sections with examples, and their least number of excerpts.
 EXAMPLES = {"A pass": 6, "A matrix instruction": 4, "A strategy": 6,
             "A check of the simulator": 7, "A test": 4}
 FENCE = re.compile(r"( *)```(\w+)\n(.*?)^\1```$", re.M | re.S)
 COMMENT = re.compile(r"<!-- excerpt of: (\S+) -->\s*$")
 PATH = re.compile(r"`([\w.-]+(?:/[\w.-]+)+)`")
-# In the text: names of functions, types and fields.
+# Names of functions, types and fields in the text.
 WORD = re.compile(r"`([A-Za-z]\w*(?:[a-z][A-Z]|_)\w*)`")
 
 
@@ -55,7 +54,7 @@ def check_commands(root, text):
 
 
 def check(root, page):
-    """What is wrong with the text of the page, a line each."""
+    """Returns the errors of the page's text, a line each."""
     prose = FENCE.sub("", page)
     paths = sorted(set(PATH.findall(prose)))
     for path in paths:
@@ -88,7 +87,7 @@ def check(root, page):
 
 
 def check_itself(root, page):
-    """A page with one mistake is refused, whichever it is."""
+    """Checks the report of each single mistake in a page."""
     for old, new, said in (
             ("`simulator/lib/checks/Accesses.cpp`", "`simulator/lib/checks/Access.cpp`", "expected a path that exists"),
             ("`getOperandModes`", "`getOperandsMode`", "expected words"),
@@ -96,7 +95,7 @@ def check_itself(root, page):
             ("scripts/check-prose ", "scripts/check-poetry ", "expected a script"),
             ("fold-casts.mlir\n   ```", "fold-cast.mlir\n   ```", "expected a script or a test"),
             ("excerpt of: simulator/docs/Checks.md", "excerpt of: simulator/docs/Check.md", "expected a file"),
-            # Lines that exist, in another order or with a gap that is not marked.
+            # Existing lines in another order, or with an unmarked gap.
             ('  kCheckCtaExit = 1u << 8,\n   ...\n       {"cta-exit", kCheckCtaExit},',
              '  {"cta-exit", kCheckCtaExit},\n   ...\n       kCheckCtaExit = 1u << 8,', "expected, after"),
             ("  kCheckCtaExit = 1u << 8,\n   ...\n", "  kCheckCtaExit = 1u << 9,\n", "expected, after"),

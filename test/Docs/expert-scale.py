@@ -1,4 +1,4 @@
-"""The computed tables of docs/performance/Results.md are what their formulas give.
+"""Checks the computed tables of docs/performance/Results.md against their formulas.
 
 RUN: %python %s %mx_src
 """
@@ -13,12 +13,12 @@ OUT, BACK = H + H / 32 + 8 * K, 2 * H
 
 
 def owners(ranks, choices=K):
-    """By counting: the chance that none of the choices is on a rank, of each rank."""
+    """Counts the chance of no choice on the rank, for each rank."""
     return sum(1 - (1 - 1 / ranks) ** choices for _ in range(int(ranks)))
 
 
 def rows(first):
-    """The lines of a table whose first cell is a number, as lists of numbers."""
+    """Table rows beginning with a number, as lists of numbers."""
     table = text[text.index(first):].split("\n\n")[0]
     return [[float(x) for x in re.findall(r"\d+(?:\.\d+)?", line)] for line in table.splitlines()
             if re.match(r"\| \d", line)]

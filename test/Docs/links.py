@@ -1,5 +1,5 @@
-"""Every link between the pages leads somewhere, and the index of docs/ names every page there. A link to
-a Passes.td is one to the reference, which scripts/docs-site makes of it: its anchor is a pass.
+"""Checks the links between pages, and the index of docs/, which must name every page there. A link to a
+Passes.td refers to the reference generated from it by scripts/docs-site; its anchor is a pass.
 
 RUN: %python %s %mx_src
 """

@@ -1,6 +1,5 @@
-"""The commands of docs/design/Lowering.md run as they stand there, one after the other,
-and what each one writes has the lines of the excerpt below it, in that order.
-Numbers of values do not count.
+"""Runs the commands of docs/design/Lowering.md verbatim and in order. The output of each must contain the lines of the
+excerpt below it, in the same order; SSA value numbers are ignored.
 
 REQUIRES: compiler
 RUN: rm -rf %t && mkdir -p %t && ln -s %examples %t/examples
@@ -23,7 +22,7 @@ def normal(line):
 
 
 def pattern(line):
-    """Three dots stand for anything."""
+    """Returns a regular expression for the line. Three dots match any text."""
     parts = normal(line).split("...")
     return re.compile(".*".join(re.escape(part.strip() if part.isspace() else part) for part in parts) + "$")
 

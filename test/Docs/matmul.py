@@ -1,5 +1,5 @@
-"""The memory maps of docs/design/Matmul.md follow from the IR that the page shows, which
-another test compares with what mx-opt prints, and from its placed rings.
+"""Checks the memory maps of docs/design/Matmul.md against the IR on the page and its placed rings. Another test
+compares that IR with the output of mx-opt.
 
 REQUIRES: compiler
 RUN: mx-opt %mx_src/examples/matmul_schedule.mlir --mx-to-nvvm --mlir-print-ir-after=mxgpu-lower-rings -o /dev/null 2> %t
@@ -12,7 +12,7 @@ import sys
 page = open(sys.argv[1]).read()
 ir = re.search(r"^```mlir\n(.*?)^```", page, re.M | re.S)[1]
 placed = re.search(r"mxgpu\.kernel @main_matmul.*?^  }", open(sys.argv[2]).read(), re.M | re.S)[0]
-tables = page.split("## Where everything lies", 1)[1]
+tables = page.split("## Memory layout", 1)[1]
 
 
 def table(after):

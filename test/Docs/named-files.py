@@ -1,10 +1,9 @@
-"""Every file that a comment, a .td file or a page names exists.
+"""Checks the existence of every file named in a comment, a .td file or a page.
 
-Comments are those of C++, MLIR, PTX, Python (docstrings too), CMake and shell; of lit tests each
-line is one. A name is a path that begins with a folder of the root (`test/Docs`,
-`lib/*/CMakeLists.txt`), or any name of a source (`Strategy.h`, `Strategies/Strategy.h`). Paths are
-relative to the root or to a folder above the file; a source may leave out the first folders.
-COMMIT:PATH is a file of another commit, and words in capitals are placeholders.
+Comments of C++, MLIR, PTX, Python (with docstrings), CMake and shell are checked, and every line of lit tests. A name
+is a path that begins with a folder of the root (`test/Docs`, `lib/*/CMakeLists.txt`), or any name of a source
+(`Strategy.h`, `Strategies/Strategy.h`). Paths are relative to the root or to a folder above the file; the first folders
+of a source may be omitted. COMMIT:PATH is a file of another commit, and words in capitals are placeholders.
 
 RUN: %python %s %mx_src
 """
@@ -23,7 +22,7 @@ COMMENT = {"//": re.compile(r"//[^\n]*|/\*.*?\*/", re.S),
            "#": re.compile(r'""".*?"""|(?<!\S)#[^\n]*', re.S)}
 NAME = re.compile(r"(?<![\w./$%{}<>~@:=*-])[\w*][\w.+*-]*(?:/[\w*][\w.+*-]*)*(?![\w/{<$%])")
 WORDS = re.compile(r"[/._-]")
-# Files of other projects and toolkits, and those that builds write.
+# Files of other projects and toolkits, and build outputs.
 OTHERS = re.compile(r"(cute|cutlass|mlir|llvm|cooperative_groups|nvidia|Examples/NVGPU)/|Ch\d\.py$|"
                     r"(cuda|nccl|Python|pyconfig|sysexits|fatbinary_section)\.h$|script\.py$|python/matmul\.py$|"
                     r"(Commit|wgmma)\.inc$|(Passes|PythonAPI|TorchAPI)\.md$|\.h\.inc$|Config\.cmake$|\.so$")
@@ -58,7 +57,7 @@ class Tree:
         self.root = root
         self.files, folders = walk(root)
         self.paths = folders | set(self.files)
-        # Words in capitals that are no placeholders.
+        # Words in capitals other than placeholders.
         self.capitals = {word for path in self.paths for word in WORDS.split(path) if word.isupper()}
         self.tops = {name for name in folders if "/" not in name} - {"."}
         # Sources by name, each with a slash in front.
@@ -80,7 +79,7 @@ class Tree:
         return any(path.endswith("/" + name) for path in self.sources.get(last, ()))
 
     def missing(self, file, text):
-        """Names in the prose of a file that are no paths."""
+        """Returns the unresolved names in a file's prose."""
         for name in set(NAME.findall(prose(file, text))):
             name = name.rstrip(".-+")
             capitals = {word for word in WORDS.split(name) if word.isupper()}
@@ -104,9 +103,9 @@ class Tree:
 
 
 def check_itself(tree):
-    """Finds made-up names of each form, and no name that exists or is another project's."""
+    """Checks the report of made-up names of each form, without existing or foreign names."""
     page, source, script = "docs/README.md", "lib/Target/TargetInfo.cpp", "scripts/nightly"
-    # Capitals, so that the names of this file are placeholders.
+    # Capitals make the names in this file placeholders.
     for file, text, name in (
             (page, "see `lib/Target/POEM.cpp`.", "lib/Target/POEM.cpp"), (page, "(test/POEM)", "test/POEM"),
             (page, "`POEM.td`, lib/Target", "POEM.td"), (page, "`scripts/write-POEM x`", "scripts/write-POEM"),

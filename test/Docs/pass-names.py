@@ -1,4 +1,4 @@
-"""Names of passes and pipelines have one style, that of docs/guide/Embedding.md, in C++ too.
+"""Checks names of passes and pipelines, in C++ too, against the style of docs/guide/Embedding.md.
 
 RUN: %python %s %mx_src
 """
@@ -9,7 +9,7 @@ import sys
 
 root = pathlib.Path(sys.argv[1])
 PASS = re.compile(r"(convert-mx(gpu)?-(host-)?to-[a-z]+|mx(gpu)?-[a-z]+(-[a-z]+)*)")
-# In C++, mx-fuse-epilogues is MXFuseEpilogues, and createMXFuseEpilogues creates it.
+# In C++, mx-fuse-epilogues is MXFuseEpilogues, created by createMXFuseEpilogues.
 UPPER = {word: word.upper() for word in ("mx", "mxgpu", "cpu", "gpu", "nvvm")}
 PIPELINE = re.compile(r"mx(-host)?-to-[a-z]+")
 

@@ -1,5 +1,5 @@
-"""Each line of the tables of docs/performance/Results.md and simulator/docs/TimeModel.md follows
-from the published results.
+"""Each line of the tables of docs/performance/Results.md, simulator/docs/TimeModel.md and
+simulator/docs/TimeModelDesign.md follows from the published results.
 
 REQUIRES: numpy
 RUN: %python %s %mx_src
@@ -107,5 +107,5 @@ compare("docs/performance/Results.md",
          weight_only(), fp8(), experts(), collectives(), instructions()], (*OTHERS, *COMPUTED))
 times = [tables.of_matmul(rows("modelled-matmul", SIMULATOR)), tables.of_kernels(rows("modelled-kernels", SIMULATOR))]
 headers = {first for text in times for first, _ in blocks(text)}
-page = "simulator/docs/TimeModel.md"
-compare(page, times, [first for first, _ in blocks((root / page).read_text()) if first not in headers])
+for page in ("simulator/docs/TimeModel.md", "simulator/docs/TimeModelDesign.md"):
+    compare(page, times, [first for first, _ in blocks((root / page).read_text()) if first not in headers])

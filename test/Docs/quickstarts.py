@@ -1,5 +1,5 @@
-"""The quickstarts run as they stand there, from the first block to the last; that for PyTorch is
-run by test/Torch/quickstart.py. Programs in Python find mx and take the simulator.
+"""Runs the quickstarts verbatim, from the first block to the last; test/Torch/quickstart.py runs the PyTorch
+quickstart. Python programs find mx and use the simulator.
 
 REQUIRES: compiler, numpy
 RUN: rm -rf %t && mkdir -p %t && ln -s %examples %examples/../simulator %t
@@ -26,7 +26,7 @@ import pathlib
 import re
 import sys
 
-# No page has a block in a language that is neither run nor compared nor written to a file.
+# Every block of a page is run, compared or written to a file.
 for page in sorted(pathlib.Path(sys.argv[1]).glob("docs/guide/Quickstart/*.md")):
     text = page.read_text()
     for block in re.finditer(r"^```(\w*)\n.*?^```$", text, re.M | re.S):

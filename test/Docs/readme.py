@@ -26,7 +26,7 @@ text = readme.read_text()
 lines = text.count("\n")
 assert lines <= 120, f"{readme}: expected at most 120 lines, found {lines}"
 
-SECTIONS = ["Is it for you?", "Install", "What works where", "Two commands", "How it is layered", "Limits",
+SECTIONS = ["Is it for you?", "Install", "Support by chip", "Two commands", "Layers", "Limits",
             "Documentation", "Contributing, licence"]
 assert re.findall(r"^## (.+)$", text, re.M) == SECTIONS, "the sections of README.md, or their order"
 limits = re.findall(r"^- ", text.split("## Limits")[1].split("\n## ")[0], re.M)

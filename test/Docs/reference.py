@@ -1,4 +1,4 @@
-"""scripts/gen_docs.py writes a reference that has every operation, pass and public name; a public name
+"""Checks the reference of scripts/gen_docs.py: every operation, pass and public name is listed, and a public name
 without a docstring is an error.
 
 REQUIRES: compiler
@@ -36,16 +36,16 @@ for dialect in ("MX", "MXBar", "MXGPU", "MXPlan"):
     for name in re.findall(r"^def \w+ *: *\w*Op<\s*\"(\w+)\"", sources, re.M):
         assert f"`{dialect.lower()}.{name}`" in pages[dialect], f"{dialect}.md has no {name}"
         kernel_ops += [name] * (dialect in ("MXBar", "MXGPU"))
-# Both levels of a kernel together: a new operation replaces one.
+# Limit of both kernel levels together: a new operation must replace another.
 assert len(kernel_ops) <= 79, f"{len(kernel_ops)} operations of kernels"
 
-# A tree whose package has a public name that nothing describes.
+# A tree with an undocumented public name in its package.
 tree = work / "tree"
 for folder in ("scripts", "include", "python"):
     shutil.copytree(root / folder, tree / folder)
 path = tree / "python/mx_compiler/_runtime/device.py"
 text = path.read_text()
-described = '    """The DeviceInfo of the device in use."""\n'
+described = '    """Returns the DeviceInfo of the current device."""\n'
 assert described in text
 path.write_text(text.replace(described, ""))
 done = generate(tree)

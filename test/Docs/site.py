@@ -1,5 +1,4 @@
-"""scripts/docs-site builds a site that has every page and no link that leads nowhere, and refuses
-pages with faults.
+"""Checks scripts/docs-site: the site contains every page and no broken link, and pages with faults are refused.
 
 REQUIRES: compiler, docs-tools
 RUN: rm -rf %t && mkdir -p %t
@@ -34,10 +33,10 @@ for name, word in ("MX", "mx.quantize"), ("Passes", "mx-tile-scales"), ("PythonA
     assert word in (work / "site/reference" / f"{name}.html").read_text(), name
 assert 'href="Passes.html#-mx-tile-scales"' in (work / "site/reference/Formats.html").read_text()
 assert (work / "site/simulator/docs/Simulator.html").is_file()
-# What pages link outside of docs/ comes along.
+# Linked files outside of docs/ are part of the site.
 assert (work / "site/source/examples/matmul.mlir.txt").read_bytes() == (root / "examples/matmul.mlir").read_bytes()
 
-# A tree of its own, whose pages are broken one after the other.
+# A separate tree for pages with faults.
 tree = work / "tree"
 tree.mkdir()
 for entry in root.iterdir():
@@ -62,7 +61,7 @@ refused("#no-such-heading", "[a](Spec.md#no-such-heading)\n")
 refused("no-such-program.mlir", "[a](../../examples/no-such-program.mlir)\n")
 refused("InNoIndex.md", name=tree / "docs/InNoIndex.md")
 
-# The second look, at what mkdocs does not see.
+# check_site.py finds faults unknown to mkdocs.
 check = [sys.executable, root / "scripts/check_site.py", work / "html"]
 (work / "html").mkdir()
 done = subprocess.run(check, capture_output=True, text=True)

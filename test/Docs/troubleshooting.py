@@ -1,4 +1,4 @@
-"""Every message that docs/guide/Troubleshooting.md quotes is in the code, in these words.
+"""Checks the messages quoted in docs/guide/Troubleshooting.md, which must occur verbatim in the code.
 
 RUN: %python %s %mx_src
 """
@@ -13,7 +13,7 @@ SUFFIXES = {".cpp", ".h", ".py", ".td", ""}
 
 
 def joined(text):
-    """The text of a source with literals that follow each other as one."""
+    """Returns the text of a source with adjacent literals joined."""
     return re.sub(r'"\s*\+?\s*f?"', "", text)
 
 
@@ -26,11 +26,11 @@ for line, text in enumerate(page.read_text().splitlines(), 1):
     for message in re.findall(r"`([^`]+)`", cell[1]) if cell else ():
         parts = [part for part in (p.strip() for p in message.split("...")) if len(part) > 1]
         checked += bool(parts)
-        # What the code inserts stands between these, so that they may come from several literals.
+        # Split at inserted values: the parts may come from several literals.
         missing += [f"{page}:{line}: expected a text of the code, found '{part}'" for part in parts
                     if part.strip("':; ") not in code]
 if checked < 15:
     missing.append(f"{page}: expected a table of messages, found {checked}")
-# And the check sees what is not there.
+# The check reports missing text.
 assert "no message of mx says exactly this" not in code
 sys.exit("\n".join(missing) or 0)

@@ -1,9 +1,9 @@
-"""--check=cpu sees one wrong element of each type that a result may have, whichever
-operation computed it; what is not finite agrees unless the bound allows it; and a
-check that compared nothing does not say that it passed.
+"""--check=cpu detects one wrong element of each result type, whichever operation computed the
+element. Infinities and NaN agree unless the bound allows deviations. A check without comparisons
+does not report success.
 
-A library beside the runtime changes what is copied from the device. Every second case
-runs here, the others in check-every-type-2.test.
+A preloaded library changes bytes copied from the device. This test runs every second case;
+check-every-type-2.test runs the others.
 
 RUN: %python %s mx-run %mx_obj/lib/mx_test_tamper%shlibext %t 0
 REQUIRES: compiler, numpy
@@ -20,7 +20,7 @@ random, library = test.rng, os.path.abspath(test.library)
 
 
 def check(program, arrays, expected, says, tamper=None, *options):
-    """Runs @main of the program; `tamper` is size in bytes, offset and new bytes."""
+    """Runs @main of the program; `tamper` is (size in bytes, offset, new bytes)."""
     test.cases += 1
     if test.cases % 2 != int(test.part):
         return
@@ -35,14 +35,14 @@ def check(program, arrays, expected, says, tamper=None, *options):
 
 
 def sees(program, arrays, results):
-    """The program passes, and does not if an element of a result is changed: results
-    are size in bytes, offset of the element, and its new bytes."""
+    """Checks that the program passes, and fails if an element of a result is changed. Results
+    are tuples of size in bytes, offset of the element, and its new bytes."""
     check(program, arrays, 0, "check: passed")
     for size, offset, new in results:
         check(program, arrays, 1, "FAILED", (size, offset, new))
 
 
-# Operations that are not of mx: what moves elements, for all types, and arithmetic.
+# Operations outside mx: data movement for all types, and arithmetic.
 FLIP = """
 func.func @main(%x: tensor<5x12xTYPE>) -> tensor<12x5xTYPE> {
   %e = tensor.empty() : tensor<12x5xTYPE>
@@ -57,7 +57,7 @@ for name, dtype in MOVED.items():
     x = random.integers(0, 2 if dtype == "?" else 90, (5, 12)).astype(dtype)
     item = np.dtype(dtype).itemsize
     last = x.T.ravel()[-1]
-    # The last bit of the last element.
+    # Last bit of the last element.
     new = bytearray(last.tobytes())
     new[0] ^= 1
     sees(FLIP.replace("TYPE", name), [x], [(x.nbytes, x.nbytes - item, bytes(new))])
@@ -80,10 +80,10 @@ for name, dtype, infinity, nan in (
     other = nan[:-1] + bytes([nan[-1] | 0x80])
     sees(program, [x], [(x.nbytes, 0, bytes(item)), (x.nbytes, 0, minus),
                         (x.nbytes, item, infinity), (x.nbytes, 3 * item, nan)])
-    # Which NaN it is is not specified.
+    # The payload of a NaN is unspecified.
     check(program, [x], 0, "check: passed", (x.nbytes, item, other))
 
-# A scalar, and an operation of tensors whose result only a quantizer reads.
+# A scalar, and a tensor operation read only by a quantizer.
 check("""
 func.func @main(%x: tensor<4xi32>) -> i32 {
   %c2 = arith.constant 2 : index
@@ -136,7 +136,7 @@ func.func @main(%x: tensor<24x64xf32>) -> ({types}, tensor<24x64xbf16>) {{
     sees(program, [x], [(24 * 64 // packing, 700, b"\x15"), (24 * blocks, 24 * blocks - 1, b"\x30"),
                         (24 * 64 * 2, 100, b"\x12\x34")])
 
-# Matmuls. Their sums are exact here, and one step of the format is seen.
+# Matmuls with exact sums, so that an error of one unit in the last place is detected.
 MATMUL = """
 !a = tensor<8x64xf8E4M3FN>
 !s = tensor<8x2xf8E8M0FNU>
@@ -184,20 +184,20 @@ for chip in ("sm_100a", "sm_90a"):
     option = f"--chip={chip}"
     for epilogue in ("", DOUBLED):
         program = MATMUL.replace("TYPE", "f32").replace("EPILOGUE", epilogue)
-        # 64 * 2^124 is an infinity in whatever order: 1.28e7 is not.
+        # 64 * 2^124 overflows in any order of summation; 1.28e7 cannot be its result.
         huge = operands(127 + 62, 127 + 62)
         check(program, huge, 0, "check: passed", None, option)
         for new in (f32(1.28e7), f32(-np.inf), f32(np.nan)):
             check(program, huge, 1, "FAILED", (256, 20, new), option)
-        # Below the largest f32 nothing overflows.
+        # No f32 below the largest overflows.
         large = operands(127 + 60, 127 + 60)
         check(program, large, 0, "check: passed", None, option)
         check(program, large, 1, "FAILED", (256, 20, f32(np.inf)), option)
-        # Terms of both signs that overflow: 0, infinities and NaN are all right, and
-        # nothing is left to compare in the matmul.
+        # Terms of both signs overflow: 0, infinities and NaN are all valid, so no element of the
+        # matmul can be compared.
         check(program, operands(127 + 62, 127 + 62, signs=True), 0, "64 may overflow", None, option)
 
-# Of a group's ends as i64, rows are compared like those of i32.
+# Rows are compared the same way if the ends of expert groups are i64 rather than i32.
 GROUPED = """
 !s = tensor<40x2xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 2>>
 !bs = tensor<2x8x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -218,7 +218,8 @@ for integer in ("i32", "i64"):
     check(program, arrays, 1, "FAILED", (40 * 8 * 4, 29 * 8 * 4, f32(3)))
     check(program, arrays, 0, "check: passed", (40 * 8 * 4, 30 * 8 * 4, f32(3)))
 
-# Nothing is compared where groups have no rows, or where additions have no order. With one, every bit is.
+# No row is compared if expert groups are empty or the order of additions is unspecified. With an order,
+# every bit is compared.
 check(GROUPED.replace("INT", "i32"), arrays[:4] + [np.zeros(2, np.int32)], 4,
       "check: nothing was compared")
 COMBINE = """

@@ -1,5 +1,5 @@
-// A program with a group of one rank: its operations find the group where they are compared alone, and rows that no rank has
-// sent are not compared.
+// A program with a group of one rank: its operations look up the group when compared alone, and rows without a sender
+// are not compared.
 //
 // REQUIRES: compiler
 // RUN: rm -rf %t && mkdir %t
@@ -19,13 +19,13 @@ mx.group @ep size = 1 tokens = 4
 func.func @main(%ids: tensor<?x2xi32>, %x: tensor<?x64xf32>) -> (!w, !w) {
   %wi = mx.window @ep : tensor<4x2xi32>
   %wx = mx.window @ep : !w
-  // Of ids, which are padded, and of a payload.
+  // Gathers padded ids and a payload.
   %w:2 = mx.dispatch @ep experts = 8 ids(%ids : tensor<?x2xi32>) ins(%x : tensor<?x64xf32>)
       outs(%wi, %wx : tensor<4x2xi32>, !w) -> tensor<4x2xi32>, !w
   %one = arith.constant 1.0 : f32
   %v = mx.window @ep : !w
   %own = linalg.fill ins(%one : f32) outs(%v : !w) -> !w
-  // Of rows that are in the window already.
+  // Gathers rows already in the window.
   %g = mx.all_gather @ep outs(%own : !w) -> !w
   %u = mx.window @ep : !w
   %a = mx.all_to_all @ep ins(%g : !w) outs(%u : !w) -> !w

@@ -1,6 +1,6 @@
-// --check=cpu compares what is reduced in the order of the reference path: a
-// largest element of a row, though there are additions before, and sums of
-// columns. Sums of rows have an order of their own.
+// --check=cpu compares reductions evaluated in the order of the reference path:
+// the largest element of a row, also after additions, and sums of columns. The
+// order of sums of rows differs.
 //
 // REQUIRES: numpy
 // RUN: %python %S/Inputs/make_arrays.py %t x:f4:5x40

@@ -1,5 +1,5 @@
-// --check=cpu names every operation of the entry, where its operands come from
-// notwithstanding: arguments, constants, functions that the entry calls.
+// --check=cpu names every operation of the entry, whether its operands are
+// arguments, constants or results of called functions.
 //
 // REQUIRES: numpy
 // RUN: %python %S/Inputs/make_arrays.py %t x:u2:40x64 w:u1:24x64 s:u1:24x2 acc:f4:40x24

@@ -1,5 +1,4 @@
-// Every element type as the array that stands for it. The function returns what
-// it is given.
+// Array type of each element type. The function returns its arguments.
 //
 // REQUIRES: numpy
 // RUN: %python %S/Inputs/make_arrays.py %t f32:f4:3x4 f64:f8:3x4 f16:f2:3x4 \

@@ -1,7 +1,7 @@
-"""Arrays of f16, f32 and f64 for arguments of bf16, f32 and f64: mx-run and mx-launch give
-the same numbers, say so in one line, and refuse the rest with what to do.
+"""Passes arrays of f16, f32 and f64 as arguments of bf16, f32 and f64: mx-run and mx-launch convert
+to the same numbers, print one line about the conversion, and refuse other types with a remedy.
 
-The oracle of bf16 is mx_reference.round_to; that of the others is NumPy's own conversion.
+bf16 is compared with mx_reference.round_to, the other types with NumPy's conversion.
 
 RUN: %python %s %mx_obj/bin %t
 REQUIRES: compiler, numpy
@@ -24,14 +24,14 @@ BITS = {"bf16": np.uint16, "f16": np.uint16, "f32": np.uint32, "f64": np.uint64}
 DTYPES = {"bf16": np.dtype(ml_dtypes.bfloat16), "f16": np.dtype(np.float16), "f32": np.dtype(np.float32),
           "f64": np.dtype(np.float64)}
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
-# What each argument takes, and whether it rounds.
+# Types accepted for each argument type, and whether the conversion rounds.
 TAKES = {"bf16": {"f16": True, "f32": True, "f64": True}, "f32": {"f16": False, "f64": True},
          "f64": {"f16": False, "f32": False}, "f16": {}}
 
 
 def interesting(name):
-    """Numbers of a type: all of f16; of f32 each pattern of the upper half, above ties and
-    beside them; of f64 also the neighbours of what bf16 and f32 have half way between two."""
+    """Returns values of a type: all f16; for f32 each pattern of the upper half, plus ties and
+    their neighbours; for f64 also the neighbours of ties between two bf16 or two f32 values."""
     if name == "f16":
         return np.arange(65536, dtype=np.uint16).view(np.float16)
     upper = np.arange(65536, dtype=np.uint32)[:, None] << 16
@@ -39,7 +39,7 @@ def interesting(name):
     if name == "f32":
         return found
     wide = found.astype(np.float64)
-    # Half way between two of f32: subnormals, ordinary ones, the largest.
+    # Ties between two f32 values: subnormal, normal, and at the largest number.
     single = np.array([0, 1, 2, 0x7FFFFF, 0x800000, 0x3F800000, 0x3F800001, 0x7F7FFFFE, 0x7F7FFFFF], np.uint32)
     lower = single.view(np.float32).astype(np.float64)
     upper = np.append((single[:-1] + 1).view(np.float32).astype(np.float64), 2.0 ** 128)
@@ -59,7 +59,7 @@ def run(*words, status=0):
 
 
 def tools_of(name):
-    """Programs that return their argument, for both tools."""
+    """Returns identity programs for both tools."""
     file = write(f"{name}.mlir", f"""func.func @main(%x: tensor<?x{name}>) -> tensor<?x{name}> {{
   return %x : tensor<?x{name}>
 }}
@@ -89,7 +89,8 @@ for name, takes in TAKES.items():
             assert said == note, (said, note)
             assert (beyond > 0) == (source == "f64" or (source, name) == ("f32", "bf16")), case
 
-# One rounding: f32 would round this up to a tie, and bf16 the tie up to an even number.
+# The conversion rounds once: f32 would round this up to a tie, and bf16 the tie up to an even
+# number.
 tie = np.float64(1 + 3 * 2.0 ** -8)
 for x, once in ((np.nextafter(tie, 0), 0x3F81), (tie, 0x3F82), (np.nextafter(tie, 2), 0x3F82)):
     np.save("x.npy", np.array([x]))
@@ -97,7 +98,7 @@ for x, once in ((np.nextafter(tie, 0), 0x3F81), (tie, 0x3F82), (np.nextafter(tie
     assert np.load("y.npy") == once, (x, np.load("y.npy"))
 assert np.float64(np.nextafter(tie, 0)).astype(np.float32) == tie
 
-# What is of the type, empty, or a number, and two at once.
+# The exact type, an empty array, a number, and two arrays at once.
 np.save("x.npy", np.array([1.5], np.float32))
 assert run("mx-run", "f32.mlir", "--device=cpu", "--arg", "x.npy") == ""
 np.save("none.npy", np.zeros(0))
@@ -121,7 +122,7 @@ for tool, command in {"mx-run": ["two.mlir", "--device=cpu"], "mx-launch": ["two
 os.environ["MX_QUIET"] = "1"
 assert run("mx-launch", "two", *files) == ""
 
-# What is not taken, with the same words and status from both tools.
+# Rejected types: both tools print the same message and exit with the same status.
 REFUSED = {
     ("f16", "f4"): ": f16 ends at 65504; convert the array by x.astype(numpy.float16) where its values are below that",
     ("f16", "i4"): ": convert the array by x.astype(numpy.float32)",
@@ -138,6 +139,6 @@ for (name, dtype), advice in REFUSED.items():
         said = run(tool, *command, "--arg", "x.npy", status=2)
         assert said == (f"{tool}: x.npy: argument 0 of type tensor<?x{name}>: expected ?x{KINDS[name]}, "
                         f"found 3x{dtype}{advice}\n"), said
-# A wrong shape is that, whatever the type.
+# A wrong shape is reported first, for any type.
 np.save("x.npy", np.ones((3, 1)))
 assert run("mx-launch", "bf16", "--arg", "x.npy", status=2).endswith("expected ?xu2, found 3x1xf8\n")

@@ -1,10 +1,10 @@
-"""Numbers that the host computes equal the models of test/python/element_functions.py, in every type and for every operation of
-arith and math that a launch plan has, at the edges of the types and at random.
+"""Compares host arithmetic with the models of test/python/element_functions.py: every type and every operation of arith
+and math in launch plans, at the edges of each type and at random.
 
 RUN: %python -W error::SyntaxWarning %s %t mx-compile
 REQUIRES: compiler, numpy
 
-The functions are compiled once; the runtime computes them for all numbers. Integers of other widths come from i64 and go back there.
+Functions are compiled once and evaluated by the runtime for all inputs. Integers of other widths are passed and returned as i64.
 """
 
 import operator
@@ -18,7 +18,7 @@ import mx_compiler as mx
 test = Harness("folder", "mx_compile", seed=7)
 random = test.rng
 INTEGERS = [f"i{w}" for w in (1, 4, 8, 12, 16, 32, 33, 64)]
-NATIVE = ["i8", "i16", "i32", "i64", *table.TYPES]  # of arguments and results
+NATIVE = ["i8", "i16", "i32", "i64", *table.TYPES]  # types of arguments and results
 table.BITS.update((t, int(t[1:])) for t in INTEGERS)
 FUNCTIONS = [*(f for t in table.TYPES for f in table.floats(t)), *(f for t in INTEGERS for f in table.integers(t)),
              *table.conversions(INTEGERS[1:]),
@@ -26,7 +26,7 @@ FUNCTIONS = [*(f for t in table.TYPES for f in table.floats(t)), *(f for t in IN
 
 
 class Function:
-    """@t has three numbers of a type and a bit as arguments; its results, with their models."""
+    """Function @t of three numbers of a type and a bit: its results, and their models."""
 
     def __init__(self, t):
         self.t, self.lines, self.results = t, [], []
@@ -52,7 +52,7 @@ class Function:
         self.give(function.text, self.add(text), function.result, names, function.model)
 
     def compute_pair(self, name, combine, number):
-        """Both halves of a product, or a sum and its carry."""
+        """Models operations with two results: both halves of a product, or a sum and its carry."""
         width, high = table.BITS[self.t], "i1" if combine is operator.add else self.t
         text = f"arith.{name}_extended {{0}}, {{1}} : {self.t}" + ", i1" * (combine is operator.add)
         pair = self.add(text.format(self.operands["a"], self.operands["b"]), 2)
@@ -88,7 +88,7 @@ def make(t):
 
 
 def integers(t):
-    """Pairs of numbers at the edges of the type, and of random ones."""
+    """Returns pairs of numbers at the edges of the type and at random."""
     w = table.BITS[t]
     edges = np.array([0, 1, 2, (1 << w) - 1, 1 << w - 1, (1 << w - 1) - 1, w, w - 1, w + 1], np.uint64)
     some = random.integers(0, 2**64, 6, np.uint64) >> random.integers(0, 64, 6, np.uint64)
@@ -97,7 +97,7 @@ def integers(t):
 
 
 def floats(t):
-    """Bits of three numbers, at the edges of the type and at random; of many, a sum nearly cancels."""
+    """Returns bits of operand triples at the edges of type t and at random; many make fma cancel."""
     sign = np.int64(-1) << table.BITS[t] - 1
 
     def bits_of(*numbers):

@@ -1,4 +1,4 @@
-// One message for each kind of bad input, and exit status 2.
+// Each kind of bad input gives one message and exit status 2.
 //
 // REQUIRES: numpy
 // RUN: %python %S/Inputs/make_arrays.py %t x:u2:64x96 w:u2:32x96 k64:u2:32x64 \
@@ -57,8 +57,8 @@
 // RUN: not mx-run %s --device=cpu --arg %t/x.npy --arg %t/w.npy --result %t/no/y.npy 2>&1 | FileCheck %s --check-prefix=NODIR
 // NODIR: y.npy: cannot write: no directory '{{.*}}no'
 //
-// Shapes that do not fit together are found before anything runs, and named at
-// the operation.
+// Inconsistent shapes are reported at the operation, before anything
+// runs.
 // RUN: not mx-run %s --device=cpu --arg %t/x.npy --arg %t/k64.npy --result %t/y.npy 2>&1 | FileCheck %s --check-prefix=SHAPES
 // SHAPES: invalid.mlir:[[@LINE+30]]:{{[0-9]+}}: error: 'mx.matmul' op expected dimension 1 of b to be 96, found 64
 // RUN: not mx-run %s --device=sim --arg %t/x.npy --arg %t/k64.npy --result %t/y.npy 2>&1 | FileCheck %s --check-prefix=SHAPES-SIM
@@ -66,7 +66,7 @@
 // RUN: not mx-run %s --device=cpu --arg %t/k40x.npy --arg %t/k40w.npy --result %t/y.npy 2>&1 | FileCheck %s --check-prefix=K
 // K: error: 'mx.quantize' op {{.*}}32{{.*}}40
 //
-// None of them left a result.
+// No failed run wrote a result.
 // RUN: not ls %t/y.npy
 
 !matrix = tensor<?x?xbf16>

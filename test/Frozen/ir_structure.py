@@ -1,19 +1,17 @@
-"""Changes of the structure of attributes and operations, which no table of names can write.
+"""Structural changes of attributes and operations, which a table of names cannot express.
 
-A change has a version, the attribute that it is about, and two functions: forward of
-its fields and the chip, to the new structure, and back of its fields. Programs of version
-N have the structure after all changes up to N; those of version 1 are in test/Frozen/1.
-Both functions leave fields alone that have the wanted structure already, so that a
-program may be rewritten twice. Names come first: a change sees those of today.
-scripts/rename-ir and scripts/compare-kernels apply the changes."""
+A change consists of a version, an attribute, and two functions: `forward` converts its fields for a chip to the new
+structure, and `back` converts them to the old. Programs of version N have the structure after all changes up to N;
+programs of version 1 are in test/Frozen/1. Both functions leave already converted fields alone, so rewriting a program
+twice is safe. Names are rewritten first, so changes use current names. scripts/rename-ir and scripts/compare-kernels
+apply the changes."""
 
 import re
 from typing import Callable, NamedTuple
 
 
 class Syntax(NamedTuple):
-    """An operation that upstream's replaced: a pattern and a form of each, one the way
-    forward and one back."""
+    """Operation replaced by an upstream operation: a pattern and a replacement for each direction."""
 
     version: int
     owner: str
@@ -39,8 +37,8 @@ class Change(NamedTuple):
     back: Callable[[list], list]
 
 
-# Fields of a schedule that belong to one strategy or another: what each was called among
-# those of all, with the value that it had as a flag; then its name and value of today.
+# Fields of a schedule that belong to some strategies: the old name in the common schedule, with its old value if it was
+# a flag; then the current name and value.
 OF_STRATEGIES = (
     (Field("cta_pair"), Field("ctas", "2")),
     (Field("accumulators"), Field("accumulators")),
@@ -52,7 +50,7 @@ OF_STRATEGIES = (
     (Field("ctas"), Field("ctas_per_sm")),
     (Field("tile_loop"), Field("tile_loop")),
 )
-# What the printer of version 1 always printed.
+# Fields that the printer of version 1 never omitted.
 DEFAULTS = {Field("accumulators", "1")}
 
 
@@ -67,7 +65,7 @@ def find_strategy(names, tile, chip):
 
 
 def name_strategy(fields, chip):
-    """Fields that not all strategies have go into an attribute of their strategy."""
+    """Moves fields of single strategies into the attribute of their strategy."""
     names = {old.name: new for old, new in OF_STRATEGIES}
     found = {field.name: field.value for field in fields}
     if "strategy" in found:
@@ -109,14 +107,14 @@ def drop_strategy(fields):
 
 
 def name_k_order(match):
-    """mx.permute_reduction of a reduction that types know."""
+    """Rewrites mx.permute_reduction with a static reduction size."""
     block = 32 if int(match["k"]) % 64 else 64
     return f"mx.pack_operand order = #mxgpu.k_order<{block}>{match['rest']}"
 
 
 TILED = "mxgpu.fragment_64x64"
-NEVER = (r"(?!)", "")  # a program of that form is one of today
-# In the order in which they were made.
+NEVER = (r"(?!)", "")  # no program of that form can be older
+# In chronological order.
 CHANGES = (
     Change(2, "schedule", name_strategy, drop_strategy),
     Syntax(
@@ -150,7 +148,7 @@ CHANGES = (
          r"block_size|input_scales|gather|amax|concat|dequantized|prologue)\b)", "mx.fused_quantize"),
         (r"mx\.fused_quantize\b", "mx.quantize"),
     ),
-    Syntax(  # of NVFP4, which alone has a factor
+    Syntax(  # NVFP4 only, the sole format with a factor
         4, "mx.quantize",
         NEVER,
         (r"(mx\.quantize [^()]*(?:\w+\([^()]*\)\s*)*global_scale\([^()]*\)(?:\s*\w+\([^()]*\))*"
@@ -181,7 +179,7 @@ def split_fields(body):
 
 
 def find_end(text, start):
-    """Where the bracket that was opened before `start` is closed; None if it is not."""
+    """Returns the position of the bracket that closes the bracket before `start`, or None."""
     depth = 1
     for place in range(start, len(text)):
         depth += (text[place] == "<") - (text[place] == ">")
@@ -191,14 +189,14 @@ def find_end(text, start):
 
 
 def find_chip(text):
-    """The chip that a program's RUN lines name first, or what the tools take without."""
+    """Returns the first chip in a program's RUN lines, or the default chip of the tools."""
     match = re.search(r"\bchip[= ](sm_\w+)", text)
     return match[1] if match else "sm_100a"
 
 
 def rewrite(text, changes, back=False, chip=None):
-    """The program after `changes`, or from before them, and how many places each
-    has changed. Without `chip` it is for the one that it names itself."""
+    """Applies `changes` to a program, or reverts them, and returns it with the number of rewritten places per change.
+    Without `chip`, uses the chip that the program names."""
     counts, chip = [], chip or find_chip(text)
     for change in reversed(changes) if back else changes:
         if isinstance(change, Syntax):

@@ -1,8 +1,7 @@
-"""The programs whose kernels scripts/compare-kernels compares, in sets.
+"""Program sets for scripts/compare-kernels.
 
-The programs of a set are those of this checkout, with its names and structure, but for
-`frozen`: products of all forms, quantizers, reductions and simple kernels with explicit
-schedules, as an old version has printed them (test/Frozen)."""
+The programs of a set use the names and the structure of this checkout. The exception is `frozen`: matmuls of all forms,
+quantizers, reductions and simple kernels with explicit schedules, as printed by an old version (test/Frozen)."""
 
 import argparse
 import importlib.machinery
@@ -16,7 +15,7 @@ from typing import Callable, NamedTuple
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
 sys.path += [os.path.join(ROOT, d) for d in ("benchmarks/quantize", "benchmarks/grouped")]
 
-# One of each family of matrix instructions (docs/reference/Chips.md); test/Fuzzing/fuzzing takes all chips.
+# One chip per family of matrix instructions (docs/reference/Chips.md); test/Fuzzing/fuzzing uses all chips.
 CHIPS = ("sm_90a", "sm_100a", "sm_120a")
 
 
@@ -32,7 +31,7 @@ class Program(NamedTuple):
 
 
 def load_script(path):
-    """A script of the repository without .py as a module."""
+    """Loads a script without .py as a module."""
     name = os.path.basename(path).replace("-", "_")
     loader = importlib.machinery.SourceFileLoader(name, os.path.join(ROOT, path))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
@@ -48,14 +47,14 @@ def read(path):
 # --- Operands of a function ---------------------------------------------------
 
 DTYPES = {"f64": "f8", "f32": "f4", "f16": "f2", "i64": "i8", "i32": "i4", "i8": "i1", "i1": "?"}
-# Codes of the types of elements: how many bits, and those that are no finite number.
+# Element types: bits per code, and codes that are not finite numbers.
 CODES = {"f8E4M3FN": (8, [0x7F, 0xFF]), "f8E5M2": (8, [0x7C, 0x7D, 0x7E, 0x7F, 0xFC, 0xFD, 0xFE, 0xFF]),
          "f6E3M2FN": (6, []), "f6E2M3FN": (6, []), "f4E2M1FN": (4, [])}
 
 
 def make_integers(rng, what, shape):
-    """`ends(n)`: of groups of n rows together, one of them empty; `counts(n)`: rows of
-    each group, up to n; `rows(n)`: indices of n rows."""
+    """Creates the integers of `ends(n)`: ends of expert groups with n rows together, one group empty; `counts(n)`: row
+    counts up to n; `rows(n)`: indices of n rows."""
     kind, number = re.fullmatch(r"(\w+)\((\d+)\)", what).groups()
     number = int(number)
     if kind == "ends":
@@ -71,7 +70,7 @@ def make_integers(rng, what, shape):
 
 
 def make_array(rng, kind, extent, integers):
-    """An operand of a type, as mx-run reads it (docs/guide/Run.md)."""
+    """Creates an operand of a type in the input form of mx-run (docs/guide/Run.md)."""
     import numpy as np
 
     match = re.fullmatch(r"tensor<((?:(?:\d+|\?)x)*)(\w+)(?:, (.*))?>|(\w+)", kind)
@@ -102,15 +101,14 @@ def make_array(rng, kind, extent, integers):
 def signature(text):
     """(types of the arguments, number of results) of @main."""
     head = re.search(r"func\.func @main\((.*?)\) -> (.*?) \{\n", text, re.S)
-    # The last comma of a type may stand before its layout.
+    # The last comma of a type may precede its layout.
     split = lambda types: re.findall(r"(?:%\w+: )?((?:tensor<(?:[^<>]|<[^<>]*>)*>|\w+))(?:, |$)", types)
     return split(head[1]), len(split(head[2].strip("()")))
 
 
 def get_arrays(text):
-    """Operands of @main, from its types and the comment `// Arguments: ? = N; ends(N), ...`
-    in the first line, which says the extent of dynamic dimensions and what its lists of
-    integers hold, in order."""
+    """Creates the operands of @main from its types and the comment `// Arguments: ? = N; ends(N), ...` in the first
+    line, which gives the extent of dynamic dimensions and the contents of integer lists, in order."""
     comment = m[1] if (m := re.match(r"// Arguments: (.*)\n", text)) else ""
     extent = int(m[1]) if (m := re.search(r"\? = (\d+)", comment)) else None
 
@@ -149,7 +147,7 @@ def quantizers(chip, options):
     for axes, element, dtype, layout, swiglu in itertools.product(
             ((1,), (0,), (1, 0)), cases.BITS, cases.BYTES, ("sf_128x4", "linear"), (False, True)):
         if swiglu and dtype != "bf16":
-            continue  # its prologue takes bf16
+            continue  # its prologue requires bf16
         name = f"quantize {axes} {element} {dtype} {layout}{' swiglu' * swiglu}"
         yield program(cases.Case(name, 384, 512, axes=axes, element=element, dtype=dtype,
                                  layout=layout, swiglu=swiglu))
@@ -167,7 +165,7 @@ def grouped(chip, options):
 
 
 def load_sweep(chip):
-    """scripts/sweep-schedules for a chip, which it and its modules read when loaded."""
+    """Loads scripts/sweep-schedules for a chip, which it and its modules read when loaded."""
     for name in ("chips", "matmul_formats"):
         sys.modules.pop(name, None)
     before = os.environ.get("MX_CHIP")
@@ -187,7 +185,7 @@ def of_sweep(script, runner, chip, cases):
 
 
 def schedules(chip, options):
-    """A sample of the schedules that the old build takes."""
+    """Samples the schedules that the old build accepts."""
     script = load_sweep(chip)
     arguments = argparse.Namespace(mx_opt=os.path.join(options.old, "bin/mx-opt"))
     runner = script.Runner(arguments, options.directory)
@@ -210,7 +208,7 @@ def frozen(chip, options):
     root = os.path.join(ROOT, "test/Frozen")
     for version in sorted(d for d in os.listdir(root) if d.isdigit()):
         directory = os.path.join(root, version, chip)
-        # A version has no programs for chips that are newer.
+        # A version contains no programs for newer chips.
         for name in sorted(os.listdir(directory)) if os.path.isdir(directory) else ():
             text = read(os.path.join(directory, name))
             yield Program(f"frozen {version} {name}", text, chip, get_arrays(text),

@@ -1,5 +1,4 @@
-"""`fuzz inputs` finds a tool that ends in each of the wrong ways. inputs.py tries the tools as
-they are.
+"""Runs `fuzz inputs` on tools with each kind of failure, which it must detect. inputs.py runs the unmodified tools.
 
 RUN: %python %s %S/fuzz %mx_obj/bin %t
 TIER: slow
@@ -11,7 +10,7 @@ import re
 
 from fuzzing.runs import fuzz, tools, work
 
-# An mx-opt that does not like one word, in each of the ways.
+# Replacements of mx-opt, each failing in another way on a certain word.
 WAYS = {
     "signal": ("kill -SEGV $$", "SIGSEGV"),
     "abort": ("kill -ABRT $$", "SIGABRT"),
@@ -36,7 +35,7 @@ exit 0
     assert status == 1 and re.search(rf"FAILED mx-opt: {says}", text), (name, status, text)
     kept = sorted((work / name).glob("*-mx-opt"))
     assert kept, text
-    if name != "time":  # shortened to what it takes
+    if name != "time":  # shortened to the offending line
         assert len((kept[0] / "in.mlir").read_text().strip().splitlines()) == 1
     assert fuzz("inputs", folder, name, "--replay", kept[0], "--seconds=1")[0] == 1
     assert fuzz("inputs", tools, name, "--replay", kept[0])[0] == 0

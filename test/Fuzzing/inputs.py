@@ -1,5 +1,4 @@
-"""`fuzz inputs` runs for a short time, always on the same cases. faults.py has tools that end
-in the wrong ways.
+"""Runs `fuzz inputs` briefly, always on the same cases. faults.py runs failing tools.
 
 RUN: %python %s %S/fuzz %mx_obj/bin %t
 REQUIRES: compiler, numpy

@@ -1,5 +1,5 @@
-"""`fuzz rewrites` runs for a short time, always on the same cases. It finds a wrong number, a
-rewritten program that is refused, and a crash of the rewrite.
+"""Runs `fuzz rewrites` briefly, always on the same cases, and checks its report of a wrong number, a refused program,
+and a crash.
 
 RUN: %python %s %S/fuzz %mx_obj/bin %t
 TIER: slow
@@ -17,11 +17,11 @@ assert status == 0, output
 counts = re.findall(r"(\d+) rewritten, (\d+) left", output)
 assert len(counts) == 2 and all(int(rewritten) > 15 for rewritten, _ in counts), output
 
-# A row of packed numbers of a length that is known at run time.
+# A row of packed numbers with a dynamic length.
 status, output = fuzz("rewrites", tools, "row", "--count=1", "--seed=50293", "--simulate=1")
 assert status == 0 and "1 rewritten" in output, output
 
-# Tools that do one thing wrong, and what is said of it.
+# Tools with one fault, and the expected report.
 CHANGE = """
 path = sys.argv[sys.argv.index("--result") + 1]
 data = bytearray(open(path, "rb").read())

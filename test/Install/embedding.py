@@ -1,7 +1,6 @@
-"""The commands of docs/guide/Embedding.md and WritePass.md run as they stand there, with an installed prefix
-that has moved since: the template is built and tested, stock mlir-opt loads the plugin,
-and programs in C and Python use the compiler as a library. Nothing in the prefix names
-the trees that it was built from.
+"""Runs the commands of docs/guide/Embedding.md and WritePass.md verbatim with an installed prefix that was moved
+afterwards. The template is built and tested, stock mlir-opt loads the plugin, and C and Python programs use the
+compiler as a library. No file of the prefix refers to its source or build tree.
 
 REQUIRES: compiler, numpy
 UNSUPPORTED: sanitizers

@@ -1,5 +1,5 @@
-"""A program of two ranks, started once for each: what they exchange is right, and what is
-wrong with the options, the program or the other rank is said on all that run.
+"""Starts a program of two ranks, one process each: the exchanged rows are right, and every process
+reports errors in the options, the program or the other rank.
 
 RUN: %python %s %mx_src/runtime/test/kernels.ptx %t
 REQUIRES: numpy
@@ -57,7 +57,7 @@ def arrays(rank):
 
 
 def together(programs=("two", "two"), arguments=arrays):
-    """Both ranks at an address where nothing listens."""
+    """Runs both ranks at a free address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{probe.getsockname()[1]}"
@@ -75,11 +75,11 @@ for rank, z in enumerate(make_ranks.expected(xs, ys)):
 status, out, _ = end(start("--list"))
 assert status == 0 and out.splitlines()[0] == "ep: a group of 2 ranks, with at most 1 tokens each", out
 
-# Ranks with programs that differ are both told.
+# Both ranks report that their programs differ.
 for status, _, log in together(("two", "other")):
     assert status == 2 and "differ in the hash of the manifest and the mx version" in log, (status, log)
 
-# A rank that does not get as far as the first collective.
+# Rank 1 exits before the first collective.
 (status, _, log), (other, _, why) = together(arguments=lambda rank: [] if rank else arrays(rank))
 assert other == 2 and "expected 2 --arg" in why, (other, why)
 assert status == 1 and "rank 1" in log and "all_gather" in log, (status, log)

@@ -1,13 +1,12 @@
-"""Arrays of NumPy, ml_dtypes, DLPack, PyTorch and JAX in and out, each type of elements with its bits.
+"""Arrays of NumPy, ml_dtypes, DLPack, PyTorch and JAX as arguments and results, bit for bit for each element type.
 
 RUN: env MX_DEVICE= MX_CHIP= %python_torchao -W error %s | FileCheck %s
 CHECK: torch {{is not installed|agrees}}
 CHECK: jax {{is not installed|agrees}}
 CHECK: all is well
 
-Each cell of the table in docs/guide/Python.md for a library that is installed: bits go in,
-through a program that copies them, and come out as the same bits with the type that the
-table says."""
+Covers each cell of the table in docs/guide/Python.md for installed libraries: a program that copies bits must return
+the same bits with the type in the table."""
 
 import gc
 import weakref
@@ -43,8 +42,8 @@ for mlir, name, storage, _, _ in TYPES:
     empty = entry(x[:0])[0]
     assert empty.shape == (0, x.shape[1]) and empty.dtype == x.dtype
 
-# A mask has no counterpart: arrays with one are refused wherever arrays go in, those with
-# nothing masked too. Other subclasses of NumPy's arrays are what their memory is.
+# Masked arrays are refused as arguments everywhere, even with an empty mask, because mx has no masks. Other subclasses
+# of NumPy's arrays are treated as their memory.
 entry = program["copy_f32"]
 plain = np.ones((2, 8), np.float32)
 entry(plain)  # prepared for the type and the shape
@@ -63,7 +62,7 @@ for kind in (np.matrix, np.memmap):
     view = plain.view(kind)
     assert np.array_equal(entry(view)[0], plain), kind
 
-# float4_e2m1fn of ml_dtypes has one to a byte, and is packed.
+# ml_dtypes stores one float4_e2m1fn per byte; mx packs two.
 entry = program["copy_f4E2M1FN"]
 fp4 = rng.integers(0, 16, (3, 8), dtype="u1").view(ml_dtypes.float4_e2m1fn)
 packed, = entry(fp4)
@@ -75,7 +74,7 @@ refuses(ValueError, r"'x': expected an even number of float4_e2m1fn in the last 
         r"found shape \(3, 7\)", lambda: entry(fp4[:, :7]) if False else
         mx.compile("func.func @f(%x: tensor<?x?xf4E2M1FN>) -> tensor<?x?xf4E2M1FN> "
                    "{ return %x : tensor<?x?xf4E2M1FN> }", ptxas="none")["f"](fp4[:, :7]))
-# A view says what bits are.
+# A view gives bits their type.
 x = mx.array(make(rng, "bf16", "bfloat16"))
 assert x.view("u2").dtype == np.uint16 and x.view("u2").pointer == x.pointer
 refuses(TypeError, "expected a dtype of 2 bytes, found float32", lambda: x.view("f4"))
@@ -85,7 +84,7 @@ refuses(TypeError, "expected a dtype of numbers, found 'f33'", lambda: mx.empty(
 
 
 class Shows:
-    """Only the protocol, as some library has it; of an old one without versions."""
+    """Array that implements only the protocol; optionally an old protocol without versions."""
 
     def __init__(self, array, is_old=False):
         self.array, self.is_old, self.asked = array, is_old, []
@@ -211,7 +210,7 @@ else:
     refuses(ValueError, "'x': expected memory of sim, the device of the call, found meta",
             lambda: entry(torch.ones(2, 8, device="meta")))
     assert isinstance(entry(torch.nn.Parameter(torch.ones(2, 8), requires_grad=False))[0], torch.Tensor)
-    # Of NumPy and PyTorch together results are PyTorch's.
+    # A call with NumPy and PyTorch arguments returns PyTorch tensors.
     add = mx.compile("func.func @add(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {"
                      "%z = arith.addf %x, %y : tensor<?xf32> return %z : tensor<?xf32> }",
                      ptxas="none")["add"]

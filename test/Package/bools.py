@@ -59,7 +59,7 @@ y = np.arange(1, 9, dtype=np.float32)
 
 
 def check(name, found, how):
-    """By bytes: NumPy compares bools as it finds them."""
+    """Compares bytes, because NumPy compares bools by their raw values."""
     expected = EXPECTED[name]
     assert found.dtype == expected.dtype and found.tobytes() == expected.tobytes(), (
         f"{name}, {how}: expected {expected}, found {found.view(np.uint8)}")
@@ -85,7 +85,7 @@ for device in "sim", "cpu":
         found, = program["number"](np.array([code], np.uint8).view(bool)[0], y)
         assert np.array_equal(found, y if code else 0 * y), (code, device)
     if device == "sim":
-        # Memory of the device is as its owner left it, and kernels read it by the rule.
+        # Device memory keeps its raw bytes, and kernels apply the rule when they read it.
         memory = mx.array(codes).view(bool)
         for name in EXPECTED.keys() - {"same"}:
             check(name, program[name](memory)[0].numpy(), "memory of the device")
@@ -104,7 +104,7 @@ def call(*command):
 
 
 def runs(name, *arguments):
-    """How a function is called by the tools, and what it gives."""
+    """Runs a function by the tools and returns its results."""
     result = folder / "result.npy"
     source, compiled = folder / f"{name}.mlir", folder / name
     options = [*(f"--arg={folder}/{x}.npy" for x in arguments), f"--result={result}"]

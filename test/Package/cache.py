@@ -1,6 +1,6 @@
-"""The cache of mx.compile on disk: a second process does not load the compiler; what is damaged is
-compiled again; a folder that others can write is warned of; what was used longest ago goes;
-threads and processes do not disturb each other, which this runs as cache.py DIRECTORY run FOLDER NAME.
+"""The disk cache of mx.compile: a second process does not load the compiler; damaged files are compiled again; a folder
+writable by others raises a warning; the least recently used files are evicted; threads and processes do not disturb
+each other, run as cache.py DIRECTORY run FOLDER NAME.
 
 RUN: rm -rf %t && mkdir %t
 RUN: env MX_DEVICE= MX_CHIP= MX_PTXAS= MX_CACHE_MEGABYTES= %python -W error %s %t
@@ -44,13 +44,13 @@ def compile_here(**options):
 
 
 def forget():
-    """What this process has in memory."""
+    """Clears the in-memory caches of this process."""
     compilation._memory.clear()
 
 
 @contextlib.contextmanager
 def counting():
-    """How often something is really compiled."""
+    """Counts compilations."""
     calls, real = [], compilation.compile_parts
 
     def count(*arguments, **options):
@@ -70,7 +70,7 @@ def has_compiler():
 
 mx.set_device("sim")
 if sys.argv[2:]:
-    # Another process: says whether it had to load the compiler, and how long it took.
+    # Another process: reports whether it loaded the compiler, and its duration.
     begin = time.perf_counter()
     program = compile_here(cache=pathlib.Path(sys.argv[3]))
     seconds = time.perf_counter() - begin
@@ -97,7 +97,7 @@ with counting() as calls:
     forget()
     use(compile_here(cache=kept))  # from disk
     assert len(calls) == 1
-    # Whatever a program depends on is in its key.
+    # The key covers everything that a program depends on.
     for other in ({"n": 16}, {"chip": "sm_90a"}, {"fuse": False}, {"entries": ["add"]},
                   {"pipeline": "builtin.module(canonicalize)"}, {"ptxas": "/bin/false"}):
         before = len(calls)
@@ -138,8 +138,8 @@ for damaged in (b"", data[:31], data[:-1], data[:100] + bytes([data[100] ^ 1]) +
         use(compile_here(cache=kept, n=16), 16)
     assert len(calls) == 1 and file.read_bytes() == data
 
-# What has the hash of what it holds, and is no program, counts as damaged too: no
-# archive, one of other files, one whose manifest is none, one with a damaged member.
+# Files with a matching hash that are not programs count as damaged, too: not an archive, an archive of other files, an
+# invalid manifest, a damaged member.
 def hashed(rest):
     return hashlib.sha256(rest).digest() + rest
 
@@ -152,7 +152,7 @@ whole = data[32:]
 for rest in (b"", b"no archive", whole[:-30], archive(), archive(other=b"x"),
              archive(**{"manifest.json": b"no JSON"}), archive(**{"manifest.json": b"[]"}),
              archive(**{"manifest.json": b'{"target": 7}'}),
-             # Program.save would write them elsewhere than into its folder.
+             # Program.save would write these members outside of its folder.
              *(archive(**{"manifest.json": b'{"target": "x"}', name: b"x"})
                for name in ("../x", "/tmp/x", "a/x", "..")),
              whole.replace(b"sm_100a", b"sm_100b", 1)):
@@ -171,7 +171,7 @@ with counting() as calls:
     use(compile_here(cache=kept, n=16), 16)
 assert len(calls) == 1 and file.read_bytes() == data
 
-# A folder that others can write warns once, whoever made it; it is used.
+# A folder that others can write raises one warning, independent of its owner, and is used.
 shared = folder / "shared"
 
 
@@ -198,13 +198,13 @@ for mode in (0o777, 0o1777):
     text, = warnings_of(mode, 8)
     assert text.startswith(f"mx_compiler: {shared}: expected a folder") and "everyone" in text, text
     assert "MX_CACHE_DIR" in text
-# A folder below one that everyone can write, unless others' files are safe there.
+# A folder below a world-writable folder, unless the sticky bit protects files there.
 inner = shared / "inner"
 cache._warned.clear()
 text, = warnings_of(0o700, 16, inner, parent=0o777)
 assert f"the permissions of {shared} let everyone" in text, text
 assert not warnings_of(0o700, 16, inner, parent=0o1777)
-# Those of another group, and of another user.
+# Folders writable by another group, and owned by another user.
 with unittest.mock.patch.object(cache, "_is_own_unix_group", lambda group: False):
     text, = warnings_of(0o775, 24)
 assert "let the Unix group" in text, text
@@ -215,7 +215,7 @@ with unittest.mock.patch.object(os, "getuid", lambda: os.stat(folder).st_uid + 1
         text, = warnings_of(0o700, 32)
 assert "belongs to the user" in text, text
 
-# A folder that cannot be written warns once, and everything works.
+# An unwritable folder raises one warning, and everything works.
 plain.write_bytes(b"a file")
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
@@ -235,14 +235,14 @@ parts = cache.unpack(data)
 for age, key in enumerate(keys[:3]):
     cache.store(few, key, parts)
     os.utime(few / (key + cache.SUFFIX), (age + 1, age + 1))
-assert cache.load(few, keys[0])  # now the one that was used last
+assert cache.load(few, keys[0])  # now the most recently used
 abandoned, begun = few / ("x" + cache.BEGUN), few / ("y" + cache.BEGUN)
 for path in abandoned, begun:
     path.write_bytes(b"half")
 os.utime(abandoned, (1, 1))
 cache.store(few, keys[3], parts)
 assert {p.stem for p in few.iterdir()} == {keys[0], keys[2], keys[3], "y"}
-os.environ["MX_CACHE_MEGABYTES"] = "0"  # keeps nothing
+os.environ["MX_CACHE_MEGABYTES"] = "0"  # disables the cache
 forget()
 with counting() as calls:
     use(compile_here(cache=folder / "nothing"))
@@ -257,7 +257,7 @@ del os.environ["MX_CACHE_MEGABYTES"]
 
 forget()
 with counting() as calls:
-    # Some the same, and others beside them.
+    # Some programs are shared by the threads, some are not.
     def work(i):
         n = (8, 8, 40, 8, 48, 8)[i]
         use(compile_here(cache=folder / "threads", n=n), n)
@@ -268,14 +268,14 @@ found = run_many(folder / "processes", 3)
 assert any(each["compiled"] for each in found)
 assert [p.suffix for p in (folder / "processes").iterdir()] == [cache.SUFFIX]
 
-# --- Where ------------------------------------------------------------------------
+# --- Location ---------------------------------------------------------------------
 
 os.environ["MX_CACHE_DIR"] = str(folder / "named")
 assert cache.directory() == folder / "named" and cache.directory(kept) == kept
 del os.environ["MX_CACHE_DIR"]
 os.environ["XDG_CACHE_HOME"] = str(folder / "home")
 assert cache.directory() == folder / "home" / "mx_compiler"
-# The same folders without platformdirs, which a checkout need not have.
+# The same folders without platformdirs, which is optional in a checkout.
 os.environ["HOME"] = str(folder / "user")
 found = {}
 for is_missing in False, True:
@@ -288,14 +288,14 @@ for is_missing in False, True:
         place = cache.directory()
         assert place == (folder / "home" if name and name[0] == "/" else
                          folder / "user" / ".cache") / "mx_compiler", (is_missing, name, place)
-    # Of a user without a home, as in containers that run as any number.
+    # A user without a home, as in containers with arbitrary user ids.
     with unittest.mock.patch.dict(os.environ), \
             unittest.mock.patch("pwd.getpwuid", side_effect=KeyError):
         del os.environ["HOME"]
         with tempfile.TemporaryDirectory() as shared, unittest.mock.patch("tempfile.tempdir", shared):
             own = pathlib.Path(shared, f"mx_compiler-{os.getuid()}")
             assert cache.directory() == own and cache.directory() == own
-            # Folders that others may have made are not taken.
+            # Folders that others may have created are not used.
             spoils = [lambda: own.chmod(0o777), lambda: (own.rmdir(), own.symlink_to(folder))]
             if os.getuid() == 0:
                 spoils.insert(0, lambda: os.chown(own, 4242, -1))

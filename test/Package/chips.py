@@ -1,6 +1,5 @@
-"""Programs are compiled for the chip of the GPU that is there, by its compute capability,
-and the package has the compiler's table of chips. The GPU is a fake, which launches
-nothing.
+"""Checks that programs are compiled for the compute capability of the present GPU, and that the package's table of
+chips matches the compiler's. The GPU is a fake that launches nothing.
 
 RUN: env MX_DEVICE= MX_CHIP= MX_PTXAS=none MX_CACHE_DIR=%t MX_CUDA_DRIVER=%mx_obj/unittests/libMXFakeCuda%shlibext MX_FAKE_CUDA_READS_PTX=1 %python %s mx-opt
 """
@@ -51,7 +50,7 @@ def run_on(capability):
 for capability, chip in CHIPS.items():
     assert run_on(capability) == [f"{capability} {chip}", "launched"], run_on(capability)
 
-# A GPU that mx has no kernels for: one line names those that it has.
+# A GPU without kernels in mx: one line names the supported GPUs.
 found = run_on((11, 0))
 assert found[0] == "(11, 0) sm_110a" and len(found) == 2, found
 assert "unknown chip 'sm_110a': expected one of 'sm_100a'" in found[1], found

@@ -1,5 +1,5 @@
-r"""mx.compile in one process: templates with sizes and types, programs that run, messages and their places.
-The first example of the page works as it is there.
+r"""mx.compile in one process: templates with sizes and types, program runs, messages and their locations. The first
+example of the page runs verbatim.
 
 RUN: rm -rf %t && mkdir %t
 RUN: env MX_DEVICE= MX_CHIP= MX_PTXAS= %python -W error %s %t | FileCheck %s
@@ -46,7 +46,7 @@ for name, expected in [(np.float32, "f32"), (ml_dtypes.float8_e4m3fn, "f8E4M3FN"
 if "torch" in sys.modules or __import__("importlib.util").util.find_spec("torch"):
     import torch
     assert mx.Template("${t}").substitute(t=torch.bfloat16) == "bf16"
-# Only braces: `$` stands in names of MLIR.
+# Only braces are substituted: `$` occurs in MLIR names.
 assert mx.Template("@a$b $0 $$ ${n}").substitute(n=2) == "@a$b $0 $$ 2"
 refuses(TypeError, r"expected values for \[rows, hidden, dtype\], found no value for "
         "hidden, dtype and the unknown inner", lambda: template.substitute(rows=1, inner=2))
@@ -65,7 +65,7 @@ refuses(TypeError, "to be text or a pathlib.Path, found int", lambda: mx.Templat
 options = {"ptxas": "none", "cache": folder / "cache"}
 program = mx.compile(template, rows="?", hidden=40, dtype="f32", **options)
 assert set(program.entries) == {"scale", "same"}
-for rows in (1, 7, 64):  # compiled once: sizes that are "?" come with a call
+for rows in (1, 7, 64):  # compiled once: sizes of "?" are passed by a call
     x = np.arange(rows * 40, dtype=np.float32).reshape(rows, 40)
     assert np.array_equal(program["scale"](x)[0], x + x)
 assert len(list((folder / "cache").iterdir())) == 1
@@ -78,7 +78,7 @@ assert y.dtype == ml_dtypes.bfloat16 and np.array_equal(y, x + x)
 path = folder / "same.mlir"
 path.write_text(TEXT.partition("func.func @same")[1] + TEXT.partition("func.func @same")[2])
 same = mx.compile(path, hidden=5, **options)
-# Loaded when it is first used, then two handles of one program.
+# Loaded on first use, then two handles of one program.
 again = mx.compile(path, hidden=5, **options)
 assert np.array_equal(same["same"](np.arange(5, dtype=np.int32))[0], range(5))
 same.close()
@@ -99,7 +99,7 @@ quantized = mx.compile(linalg, pipeline="builtin.module(mx-quantize-matmuls)", c
 y, = quantized["f"](x, np.ones((32, 64), ml_dtypes.bfloat16), np.full((2, 32), 3, np.float32))
 assert (y == 67).all()
 
-# --- What is wrong ----------------------------------------------------------------
+# --- Errors -------------------------------------------------------------------
 
 error = refuses(mx.CompileError, "^text:3:3: error: ", lambda: mx.compile(
     "func.func @f() {\n  return\n} func.func @f() {\n return }", **options))
@@ -125,7 +125,7 @@ refuses(FileNotFoundError, "none.mlir", lambda: mx.compile(folder / "none.mlir",
 refuses(TypeError, "template: expected names that are no arguments of mx_compiler.compile, found chip",
         lambda: mx.compile(mx.Template("// ${chip}"), **options))
 assert mx.compile(mx.Template("// ${chip}\n" + linalg).substitute(chip=3), **options)
-assert len(list((folder / "cache").iterdir())) == 4  # what does not compile is not kept
+assert len(list((folder / "cache").iterdir())) == 4  # failed compilations are not cached
 
 # --- Remarks and warnings ---------------------------------------------------------
 

@@ -1,5 +1,5 @@
-"""Several devices in one process: arrays know theirs, calls follow them, threads choose apart,
-and mixtures are refused by name.
+"""Several devices in a process: arrays record their device, calls run there, threads choose independently, and mixed
+devices are refused by name.
 
 RUN: env MX_DEVICE= MX_SIM_DEVICES=4 MX_CACHE_DIR=%t %python -W error %s
 RUN: env MX_DEVICE= MX_SIM_DEVICES=17 not %python -c "import mx_compiler as mx; mx.set_device('sim')" 2>&1 | FileCheck %s
@@ -33,10 +33,10 @@ mx.set_device("sim")
 in_threads(work, 4)
 assert found == {number: (True, True) for number in range(4)}, found
 assert mx.device_name() == "sim"
-# A thread that has chosen nothing uses the choice of the first one.
+# A thread without a choice uses the first choice of the process.
 assert in_threads(lambda _: mx.device_name(), 1) == ["sim"]
 
-# One program on each, whatever device is in use.
+# One program on each device, independent of the current device.
 add = mx.compile(ADD, cache=False)["main"]
 for number in (2, 0, 3, 1, 2):
     result = add(arrays[number], arrays[number])[0]
@@ -47,7 +47,7 @@ assert add.make_workspace(arrays[1], arrays[1]).device == "sim:1"
 # NumPy's go to the array beside them, or to the device in use.
 ones = np.ones((64, 64), np.float32)
 assert add(ones, arrays[3])[0].device == "sim:3"
-copied = []  # where the first array of a call is copied to
+copied = []  # destination of a call's first array
 copy_from = mx.DeviceArray.copy_from
 mx.DeviceArray.copy_from = lambda self, *given: copied.append(self.device) or copy_from(self, *given)
 for name in NAMES + NAMES[:1]:

@@ -1,5 +1,5 @@
-"""Whose choice of a device threads follow that have made none: that of the thread which chose first,
-also where it chose cpu, which the runtime does not know.
+"""Checks the default device of threads without a choice: the choice of the first thread to choose, even if that is cpu,
+which the runtime does not support.
 
 RUN: env MX_DEVICE= MX_SIM_DEVICES=4 %python -W error %s
 """
@@ -13,7 +13,7 @@ def in_thread(function):
 
 
 def describe():
-    """What is in use, and what memory made now says and is of."""
+    """Describes the current device, and the device that new memory reports and belongs to."""
     array = mx.empty((4,), "f4")
     real = mx.DeviceArray.from_pointer(array.pointer, (4,), "f4").device
     return mx.device_name(), array.device, real

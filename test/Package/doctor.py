@@ -1,6 +1,5 @@
-"""python -m mx_compiler: what it says with and without a GPU, a compiler, PyTorch and the
-runtime, with drivers that are broken in several ways, and that it always ends with a status
-and, where mx does not work, with what to do.
+"""python -m mx_compiler: its report with and without a GPU, a compiler, PyTorch and the runtime, and with drivers
+broken in several ways. It must always end with a status and, if mx does not work, with a remedy.
 
 RUN: %python %s %mx_libs/libmx_runtime%shlibext %mx_obj/unittests/libMXFakeCuda%shlibext %t -- %cxx
 """
@@ -18,7 +17,7 @@ runtime, fake_driver, work = sys.argv[1:4]
 cxx = sys.argv[5:]
 enter(work)
 CLEAN = {name: value for name, value in os.environ.items() if name not in ("MX_DEVICE", "MX_CHIP", "MX_PTXAS")}
-# Without PyTorch in its processes, whose import takes longer than all else.
+# Hide PyTorch from its processes, because the import dominates the run time.
 write("sitecustomize.py", "import sys\nsys.modules['torch'] = None\n")
 CLEAN.update(MX_CUDA_DRIVER="/no/such/libcuda.so", MX_CACHE_DIR=os.path.abspath("cache"), MX_PTXAS="none",
              PYTHONPATH=os.pathsep.join([os.getcwd(), os.environ["PYTHONPATH"]]))
@@ -33,7 +32,7 @@ def doctor(status, *words, **environment):
 
 
 def facts(status, **environment):
-    """The JSON, whose verdict is that of the status."""
+    """Returns the JSON report after a check that its verdict matches the status."""
     text, advice = doctor(status, "--json", **environment)
     found = json.loads(text)
     assert found["works"] == (status == 0) and found["advice"] == (advice.strip() or None), found
@@ -61,13 +60,13 @@ assert found["default"]["chip"] == "sm_90a" and found["why"] == "MX_DEVICE=sim a
 assert found["environment"]["MX_CHIP"] == "sm_90a" and found["torch"] is None and found["gpus"] == []
 assert facts(0, MX_DEVICE="cpu")["default"]["device"] == "cpu"
 
-# Programs in the cache, and a folder that cannot be one.
+# Programs in the cache, and an invalid cache folder.
 os.makedirs("cache")
 pathlib.Path("cache/a.mxp").write_bytes(bytes(3_000_000))
 assert facts(0)["cache"] == {"folder": os.path.abspath("cache"), "programs": 1, "bytes": 3_000_000, "limit": 1_024_000_000}
 assert "expected a number" in facts(0, MX_CACHE_MEGABYTES="many")["cache"]["error"]
 
-# An assembler, and one that does not run.
+# Assemblers, working and broken.
 write("ptxas", "#!/bin/sh\necho 'Cuda compilation tools, release 13.0, V13.0.88'\necho sm_90a\n"
       "for word; do [ \"$next\" ] && echo cubin >\"$word\"; next=; [ \"$word\" = -o ] && next=1; done; true\n")
 write("broken", "#!/bin/sh\necho broken >&2; exit 1\n")
@@ -80,18 +79,18 @@ for name in "/no/such/ptxas", os.path.abspath("broken"):
     assert "error" in found["ptxas"]["found"][0], found
     assert name in found["advice"] and "set MX_PTXAS=none: programs work without" in found["advice"], found
 
-# The runtime alone runs programs, and copies an array to show it.
+# The runtime alone runs programs; the example copies an array.
 os.makedirs("alone")
 shutil.copy(os.path.realpath(runtime), "alone/libmx_runtime.so")
 found = facts(0, MX_RUNTIME=os.path.abspath("alone/libmx_runtime.so"))
 assert "has no compiler" in found["compiler"]["error"] and found["default"]["did"] == "copied an array"
-# No runtime, and none that is one.
+# No runtime, and an invalid runtime.
 for path, says in (("/no/such/libmx_runtime.so", "cannot load the runtime of mx"),
                    (os.path.abspath("ptxas"), "cannot load the runtime of mx")):
     found = facts(1, MX_RUNTIME=path)
     assert says in found["advice"] and "Set MX_RUNTIME" in found["advice"], found
 
-# A GPU was asked for.
+# MX_DEVICE requires a GPU.
 text, advice = doctor(1, MX_DEVICE="cuda")
 assert "works: " not in text and advice.startswith("mx does not work with MX_DEVICE=cuda: MX_DEVICE: no CUDA driver")
 found = facts(1, MX_DEVICE="cuda")
@@ -111,7 +110,7 @@ for text, says in (("raise RuntimeError('no such kernel')", "no such kernel"),
     assert says in found["torch"]["error"], found["torch"]
 write("sitecustomize.py", "import sys\nsys.modules['torch'] = None\n")
 
-# Drivers: no library, and what has no more than a version.
+# Drivers: not a library, and a library with only a version.
 write("text.so", "not a library")
 found = facts(0, MX_CUDA_DRIVER=os.path.abspath("text.so"))
 assert "no CUDA driver" in found["no_gpu"] and "error" in found["driver"]
@@ -126,7 +125,7 @@ def build(name, code, *libraries):
 
 found = facts(0, MX_CUDA_DRIVER=build("part", 'extern "C" int cuDriverGetVersion(int *v) { *v = 13000; return 0; }'))
 assert found["driver"]["cuda"] == "13.0" and "(CUDA 13.0) has no cu" in found["no_gpu"], found
-# Whole ones, whose first function fails, ends the process, or does not return.
+# Complete drivers with a first function that fails, ends the process, or does not return.
 INIT = '#include <cstdlib>\n#include <unistd.h>\nextern "C" int cuInit(unsigned) { %s }'
 found = facts(0, MX_CUDA_DRIVER=build("fails", INIT % "return 999;", fake_driver))
 assert "the CUDA driver cannot be used: CUDA_ERROR_999" in found["no_gpu"] and found["driver"]["cuda"] == "12.8", found
@@ -144,7 +143,7 @@ done = subprocess.run([sys.executable, "-c", IMPATIENT], capture_output=True, te
                       env={**CLEAN, "MX_CUDA_DRIVER": mute})
 assert done.returncode == 1 and "no answer within 15 s. Until it does, set MX_DEVICE=sim" in done.stderr, done
 
-# A GPU that is there, and computes nothing.
+# A GPU that is present but computes nothing.
 found = facts(1, MX_CUDA_DRIVER=fake_driver)
 gpu = found["gpus"][0]
 assert (gpu["device"], gpu["name"], gpu["capability"], gpu["runs"]) == ("cuda:0", "Fake GPU", "sm_90", ["sm_90a"]), gpu

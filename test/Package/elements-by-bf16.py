@@ -30,6 +30,6 @@ for device, name in itertools.product(("cpu", "sim"), ("mxfp8_e4m3", "mxfp6_e2m3
                              enumerate(zip((0, *ends), ends))]),
              np.concatenate([np.abs(exact[begin:end]) @ np.abs(w[g].astype(np.float64)).T
                              for g, (begin, end) in enumerate(zip((0, *ends), ends))]))):
-        # docs/reference/Spec.md: 192 products, each rounded to f32 when it is added.
+        # docs/reference/Spec.md: 192 terms, each rounded to f32 when it is added.
         assert (np.abs(np.asarray(found) - wanted) <= 192 * 2.0 ** -23 * bound).all(), (device, name)
 print("all is well")

@@ -1,4 +1,4 @@
-"""Which file mx_calls is loaded from, and what becomes of one that cannot be.
+"""Checks the search order of the mx_calls extension, and the handling of files that fail to load.
 
 REQUIRES: python-extension
 RUN: %python -W error %s %mx_obj/lib/mx_calls.abi3.so %t
@@ -20,7 +20,7 @@ folder.mkdir(parents=True)
 
 
 def load(**environment):
-    """The module as a process with this environment finds it."""
+    """Loads the module as a process with this environment would."""
     extension.extension.cache_clear()
     with mock.patch.dict(os.environ, environment):
         return extension.extension()
@@ -34,7 +34,7 @@ assert load(MX_EXTENSION="none") is None
 copy = folder / "copy.so"
 shutil.copy(library, copy)
 assert load(MX_EXTENSION=str(copy)).__file__ == str(copy)
-# What is named and cannot be loaded is refused; what is found is left alone.
+# A named file that fails to load is an error; a found file is skipped.
 (folder / extension.FILE).write_text("no library")
 missing = str(folder / "missing.so")
 refuses(ImportError, "missing.so", lambda: load(MX_EXTENSION=missing))
@@ -43,12 +43,12 @@ runtime = str(folder / "libmx_runtime.so")
 assert load(MX_RUNTIME=runtime) is None
 (folder / extension.FILE).unlink()
 assert load(MX_RUNTIME=runtime) is None
-# One of another version of the package.
+# A file of another package version.
 with mock.patch.object(extension, "INTERFACE", 77):
     assert load() is None
     refuses(ImportError, "copy.so: expected interface 77 of mx_calls, found 1: build it anew, or set MX_EXTENSION",
             lambda: load(MX_EXTENSION=str(copy)))
-# An interpreter without a global lock, and one that is not CPython.
+# An interpreter without a global lock, and an interpreter other than CPython.
 with mock.patch.object(sysconfig, "get_config_var", lambda name: name == "Py_GIL_DISABLED"):
     assert load() is None
 with mock.patch.object(sys.implementation, "name", "pypy"):

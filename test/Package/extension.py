@@ -1,5 +1,5 @@
-"""Every path of mx_calls, on a library of arrays that is written here by ctypes: what the
-extension asks of DLPack's exchange table, and what it gives to a launch.
+"""Every path of mx_calls, on a library of arrays implemented here by ctypes: the uses of DLPack's exchange table, and
+the arguments of a launch.
 
 REQUIRES: python-extension
 RUN: %python -W error %s %mx_obj/lib/mx_calls.abi3.so | FileCheck %s
@@ -46,7 +46,7 @@ class Argument(Structure):  # mxArgument
 
 
 class Array:
-    """An array of the library: what DLPack says of it."""
+    """Array of the library, with its DLPack description."""
     requires_grad = False
     dtype = "float32"
 
@@ -66,7 +66,7 @@ class Derived(Array):
 
 
 class Refused(Array):
-    """DLPack cannot describe it."""
+    """Array that DLPack cannot describe."""
 
 
 def describe(array, out):
@@ -112,7 +112,7 @@ refuses(ValueError, "expected an exchange table of DLPack 1, found version 0",
         lambda: calls.Arrays(exchange(major=0), TYPES, len))
 for missing in ({"describe": None}, {"stream": None}):
     refuses(ValueError, "found none of these functions", lambda: calls.Arrays(exchange(**missing), TYPES, len))
-# A newer table names one of the version that is known.
+# A newer table links to a table of the known version.
 exchange()
 older = ctypes.addressof(_kept[-1][0])
 later = calls.Arrays(exchange(major=3, previous=older, describe=None), TYPES, lambda: True)
@@ -137,7 +137,7 @@ assert arrays.sign([2]) == arrays.sign([1]) and arrays.sign([False]) == arrays.s
 enabled = False
 assert arrays.sign([graded]) == same
 enabled = True
-# Dense whatever the strides of extents of 1 say, and where there are no elements.
+# Arrays are dense independent of the strides of extents of 1, and if they are empty.
 assert arrays.sign([Array((1, 8), strides=[77, 1])]) == arrays.sign([Array((1, 8))])
 assert arrays.sign([Array((0, 8), strides=[1, 5])]) == arrays.sign([Array((0, 8))])
 assert arrays.sign([Array((4, 8), strides=())]) == same
@@ -204,7 +204,7 @@ def prepare(kinds, arguments, makers=(), workspace=None, workspace_bytes=0, of=a
 
 
 def call(run, kinds, arguments):
-    """What is launched, and what the call returns."""
+    """Returns the launches and the result of a call."""
     global formats
     formats = kinds
     launched.clear()
@@ -220,7 +220,7 @@ moved = Array((4, 8), data=0x4000, offset=32)
 done, returned = call(run, kinds, [moved, y, -7, 2**40, 0.5, 1e300])
 assert done == (0xE, [(0x4020, 4), (0x2000, 2), -7, 2**40, 0.5, 1e300], [0x8000, 0x9040], 0xA000, 96, 0x50), done
 assert type(returned) is list and returned[0] is made[0] and returned[1] is made[1]
-# Numbers of the smallest and largest values, infinite ones, and those that NumPy warns of.
+# The smallest and largest numbers, infinities, and numbers that raise NumPy warnings.
 good = [x, y, 1, 1, 1.0, 1.0]
 for place, value, fits in ((2, 2**31 - 1, True), (2, -2**31, True), (2, 2**31, False), (2, 2**70, False),
                            (3, 2**63 - 1, True), (3, -2**63, True), (3, 2**63, False), (3, True, False), (3, 1.0, False),
@@ -233,7 +233,7 @@ for place, value, fits in ((2, 2**31 - 1, True), (2, -2**31, True), (2, 2**31, F
         assert ctypes.c_float(value).value == done[1][place] if place == 4 else done[1][place] == value
     else:
         assert returned is None
-# What is not as it was is left to Python, before anything is made.
+# Changed arguments are left to Python, before any allocation.
 for wrong in (Array((4, 9)), Array((8, 4)), Array((4, 8, 1)), Array((4, 8), code=1), Array((4, 8), bits=16),
               Array((4, 8), lanes=2), Array((4, 8), device=(2, 1)), Array((4, 8), device=(1, 0)),
               Array((4, 8), strides=[1, 4]), Array((4, 8), data=0x1008), Array((4, 8), offset=8), Derived((4, 8)),
@@ -241,7 +241,7 @@ for wrong in (Array((4, 9)), Array((8, 4)), Array((4, 8, 1)), Array((4, 8), code
     assert call(run, kinds, [wrong, *good[1:]]) == (None, None), wrong
 assert call(run, kinds, good[:-1]) == (None, None) and call(run, kinds, [*good, 1]) == (None, None)
 refuses(TypeError, "not iterable", lambda: run(None))
-# Of no elements: the address does not matter.
+# The address of an empty array is ignored.
 empty = prepare("a", [Array((0, 8), data=0)])
 assert call(empty, "a", (Array((0, 8), data=0x1003),)) == ((0xE, [(0x1003, 0)], [], None, 0, 0x50), [])
 scalar = prepare("a", [Array(())])
@@ -251,12 +251,12 @@ other = prepare("a", [Array((1,), device=(2, 3))])
 assert call(other, "a", [Array((1,), device=(2, 3))])[0][-1] == 0x53
 lost = prepare("a", [Array((1,), device=(2, 7))])
 refuses(RuntimeError, "expected a current stream of device 7", lambda: lost([Array((1,), device=(2, 7))]))
-# A launch that fails.
+# A failing launch.
 status = 3
 assert call(run, kinds, good)[1] == 3
 status = 0
 
-# --- What makes memory --------------------------------------------------------------------
+# --- Allocations --------------------------------------------------------------------------
 
 one = [Array((1,))]
 for bad in (lambda: None, lambda: Derived((1,)), lambda: Refused((1,))):
@@ -265,7 +265,7 @@ for bad in (lambda: None, lambda: Derived((1,)), lambda: Refused((1,))):
 for makers, workspace in (([lambda: 1 // 0], None), ([], lambda: 1 // 0)):
     refuses(ZeroDivisionError, "division", lambda: prepare("a", one, makers, workspace, 8)(one))
 assert not launched
-# Arguments live through the launch, whatever becomes of the list that they came in.
+# Arguments stay alive during the launch, even if their list changes.
 alive = []
 
 
@@ -371,11 +371,11 @@ counts = references()
 before, peak = blocks(200), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 after = blocks(3000)
 assert after - before < 100, (before, after)
-if "libasan" not in os.environ.get("LD_PRELOAD", ""):  # which keeps what is freed
+if "libasan" not in os.environ.get("LD_PRELOAD", ""):  # ASan keeps freed memory
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak < 4096
 assert all(abs(a - b) < 500 for a, b in zip(references(), counts)), (counts, references())
 
-# Where there is none.
+# Out of memory.
 try:
     import _testcapi
 except ImportError:

@@ -1,5 +1,5 @@
-"""Arrays and streams of a GPU, over a driver that only takes notes: what is asked of it,
-in which order, and that nothing is when an argument is wrong.
+"""GPU arrays and streams over a driver that only records calls: the calls and their order, and no calls if an argument
+is wrong.
 
 RUN: env MX_DEVICE= MX_CUDA_DRIVER=%mx_obj/unittests/libMXFakeCuda%shlibext %python -W error %s %mx_obj/unittests/libMXFakeCuda%shlibext
 """
@@ -12,7 +12,7 @@ import mx_compiler as mx
 import numpy as np
 from refuses import refuses
 
-# The library that the runtime loads, too: its log is one.
+# Also loaded by the runtime, so both share one log.
 driver = ctypes.CDLL(sys.argv[1])
 driver.fakeCudaTakeLog.restype = ctypes.c_char_p
 
@@ -23,7 +23,7 @@ def log():
 
 mx.set_device("cuda")
 assert mx.device_name() == "cuda:0"
-# A result that is its argument needs a copy, and no kernel.
+# A result that is its argument needs a copy but no kernel.
 program = mx.compile("""
 func.func @copy(%x: tensor<?x4xf32>) -> tensor<?x4xf32> { return %x : tensor<?x4xf32> }
 func.func @bits(%x: tensor<4xbf16>) -> tensor<4xbf16> { return %x : tensor<4xbf16> }
@@ -34,7 +34,7 @@ func.func @two(%x: tensor<?xf32>, %n: index, %f: f32) -> tensor<?xf32> {
 """, chip="sm_90a", ptxas="none")
 copy = program["copy"]
 numbers = np.arange(8, dtype=np.float32).reshape(2, 4)
-STREAM = 0x50  # what the fake calls every stream
+STREAM = 0x50  # the handle of every stream of the fake
 
 
 def aligned(count):
@@ -45,7 +45,7 @@ def aligned(count):
 
 
 class Tensor:
-    """An array of another library on the GPU. Its own stream is 0x70."""
+    """Array of another library on the GPU, with its own stream 0x70."""
 
     def __init__(self, array, device=(2, 0)):
         self.array = aligned(array.nbytes).view(array.dtype).reshape(array.shape)
@@ -77,7 +77,7 @@ def values(array):
     return np.ctypeslib.as_array(ctypes.cast(array.pointer, ctypes.POINTER(ctypes.c_float)), array.shape)
 
 
-# --- In ---------------------------------------------------------------------------
+# --- Arguments ------------------------------------------------------------------
 
 for stream, handle, asked in ((None, 0, 1), (STREAM, STREAM, STREAM)):
     given = ByDlpack(numbers)
@@ -85,7 +85,7 @@ for stream, handle, asked in ((None, 0, 1), (STREAM, STREAM, STREAM)):
     del y
     log()
     y, = copy(given, stream=stream)
-    # The producer is told the stream; the memory is not copied, and nobody waits.
+    # The producer receives the stream; the memory is neither copied nor waited for.
     assert given.asked == [asked] * 2
     assert log() == ["cuMemAlloc 32", f"cuMemcpyDtoDAsync 32 stream={handle}"]
     assert isinstance(y, mx.DeviceArray) and np.array_equal(values(y), numbers)
@@ -94,7 +94,7 @@ assert borrowed.pointer == given.array.ctypes.data
 given = ByInterface(numbers)
 log()
 y, = copy(given, stream=STREAM)
-# Its contents come on another stream: ours waits for that one.
+# The contents are written on another stream: ours waits for it.
 assert log()[:4] == ["cuEventCreate flags=2", "cuEventRecord 96 112", "cuStreamWaitEvent 80 96", "cuEventDestroy 96"]
 assert np.array_equal(values(y), numbers)
 given.strides = (16, 4)
@@ -120,7 +120,7 @@ assert half.__cuda_array_interface__["typestr"] == "<u2"
 assert half.__cuda_array_interface__["stream"] == 1  # the default stream
 own = mx.Stream()
 half.copy_from(np.zeros(4, ml_dtypes.bfloat16), own)
-own.close()  # waited for: there is nothing to wait for any more
+own.close()  # waits for completion, so later calls need no wait
 log()
 half.__dlpack__(stream=0x60)
 assert half.__cuda_array_interface__["stream"] == 1
@@ -161,7 +161,7 @@ refuses(TypeError, "expected a stream to be an mx_compiler.Stream, None, the num
         lambda: copy.launch(arguments, results, stream="main"))
 refuses(TypeError, "expected a stream", lambda: copy(*arguments, stream=True))
 
-# --- What is wrong, before anything is launched -------------------------------------
+# --- Errors before any launch ---------------------------------------------------
 
 good = ByDlpack(numbers)
 copy(good)
@@ -188,7 +188,7 @@ refuses(ValueError, "result 0 'result0': expected memory at a multiple of 16 byt
         lambda: copy.launch([results[0].view("f4")], [mx.DeviceArray.from_pointer(results[0].pointer + 8, (2, 4), "f4")]))
 assert log() == []
 
-# --- Sizes that a number decides ----------------------------------------------------
+# --- Sizes that depend on a scalar ----------------------------------------------
 
 two, x = program["two"], mx.array(np.arange(8, dtype=np.float32))
 assert two._size_arguments == [1]
@@ -196,11 +196,11 @@ for n in (3, 8, 3, 0):
     assert two.result_shapes(x, n, 1.0) == [(n,)]
     assert np.array_equal(two(x, n, 1.0)[0].numpy(), np.arange(n))
 prepared = len(two._prepared)
-for factor in (1.0, 2.0, 3.5):  # decides nothing
+for factor in (1.0, 2.0, 3.5):  # does not affect a size
     two(x, 3, factor)
 assert len(two._prepared) == prepared
 refuses(mx.InvalidValueError, r"; called with x: float32\(8,\), n: 9, f: 1.0$", lambda: two(x, 9, 1.0))
-# Signatures that are kept are bounded.
+# The number of cached signatures is bounded.
 for n in range(300):
     copy.result_shapes(mx.DeviceArray.from_pointer(0, (n, 4), "f4"))
 assert len(copy._prepared) == 256

@@ -1,5 +1,4 @@
-"""The package has the formats of include/mx/BlockFormats/Formats.def. With --update this
-program writes its rows.
+"""Checks that the package supports the formats of include/mx/BlockFormats/Formats.def. --update writes its rows.
 
 RUN: %python %s %mx_src
 """

@@ -1,4 +1,4 @@
-"""Wrong arguments of the functions: what is told, and that nothing is launched. cpu.test runs it with "cpu".
+"""Wrong arguments of the functions: checks the errors, and that no kernel is launched. cpu.test passes "cpu".
 
 TIER: slow
 RUN: rm -rf %t && mkdir %t
@@ -92,12 +92,12 @@ for kind, text, call in (
         (ValueError, "chosen: expected experts from 0 to 1, or -1, found 0 to 2", lambda: mx.route([[0, 2]], [[1, 1]], 2)),
 ):
     refuses(kind, text, call)
-if device == "sim":  # of sm_100a; the reference path has this matmul, as sm_90a has
+if device == "sim":  # for sm_100a only; the reference path supports this matmul, and so does sm_90a
     refuses(mx.CompileError, "found .*f8E4M3FN.* and .*bf16.*: quantize b, or make a bf16 by "
             "mx.dequantize", lambda: mx.matmul(q, x))
 assert mx.simulator_counters()["launches"] == launches
 
-# Too few scales, row by row: none is made up for the others.
+# Too few linear scales: the missing scales are not made up.
 linear, rows = mx.quantize(x, layout="linear"), mx.quantize(x)
 few = linear._replace(scales=linear.scales[:10])
 for text, call in (("a.scales: expected shape \\(64, 2\\) for .*, found \\(10, 2\\)", lambda: mx.matmul(few, rows)),
@@ -107,14 +107,14 @@ for text, call in (("a.scales: expected shape \\(64, 2\\) for .*, found \\(10, 2
 assert mx.unpack_fp4(np.zeros((0, 3), np.uint8)).shape == (0, 6)
 assert mx.quantize(x, axis=np.int64(-1)).shape == x.shape
 
-# Names that PTX does not have.
+# Names that PTX does not support.
 for name in ('@"a b"', "@a.b", '@"1\\C3\\A9"'):
     text = "(%x: tensor<4xf32>) -> tensor<4xf32> { %y = arith.addf %x, %x : tensor<4xf32> return %y : tensor<4xf32> }"
     program = mx.compile(f"func.func {name}{text}")
     y, = next(iter(program.entries.values()))(np.ones(4, np.float32))
     assert (y == 2).all()
 
-# What a program checks when it is called: dynamic sizes, groups of another number.
+# Checks at call time: dynamic sizes, a wrong number of expert groups.
 layer = mx.MoELayer(2, 64, 64)
 weights = layer.quantize_weights(matrix(2, 128, 64), matrix(2, 64, 64))
 routing = mx.route([[0, 1]] * 4, np.ones((4, 2)), 2)

@@ -1,5 +1,4 @@
-"""Tensors of PyTorch on a GPU: types, streams, CUDA graphs, and arrays of CuPy and JAX
-where they are installed.
+"""PyTorch tensors on a GPU: types, streams, CUDA graphs, and arrays of CuPy and JAX if these are installed.
 
 REQUIRES: cuda-gpu
 RUN: env MX_DEVICE= MX_CHIP= %python_torchao %s | FileCheck %s
@@ -15,7 +14,7 @@ import numpy as np
 from refuses import refuses
 from threads import in_threads
 
-# JAX would take most of the memory.
+# JAX would allocate most of the memory.
 os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
 if not find_spec("torch"):
     print("torch is not installed")
@@ -100,7 +99,7 @@ for explicit in (False, True):
         x = torch.zeros(512, K, dtype=torch.bfloat16, device=device)
         torch.cuda.synchronize()
         with torch.cuda.stream(side):
-            torch.cuda._sleep(2_000_000)  # what comes next on this stream is late
+            torch.cuda._sleep(2_000_000)  # delays subsequent work on this stream
             x.fill_(1)
             if not explicit:
                 y, = matmul(x, w, s)  # on the current stream
@@ -139,7 +138,7 @@ def work(seed):
 
 in_threads(work, 4)
 
-# --- What is wrong ----------------------------------------------------------------
+# --- Errors -------------------------------------------------------------------
 
 refuses(ValueError, f"'x': expected memory of {device}, the device of the call, found cpu",
         lambda: matmul(x.cpu(), w, s))

@@ -1,4 +1,4 @@
-"""mx.group_rows against a stable sort of NumPy, and a layer of experts on what it returns.
+"""mx.group_rows against a stable sort of NumPy, and an expert layer on its results.
 
 RUN: rm -rf %t && mkdir %t
 RUN: env MX_CACHE_DIR=%t MX_CHIP= MX_PTXAS=none %python -W error %s sim
@@ -37,7 +37,7 @@ for dtype, tokens, choices in ((np.int32, 70, 3), (np.int64, 41, 3), (np.int32, 
     for capacity in (None, 0, 60, np.int64(500)):
         check(ids, 8, capacity)
 
-# What `route` gives a layer on the host, on the device. A pair in five has no expert.
+# `route` passes host results to a layer on the device. One pair in five has no expert.
 ids = rng.permuted(np.tile(np.arange(4, dtype=np.int32), (50, 1)), axis=1)[:, :2].copy()
 ids[rng.random(ids.shape) < 0.2] = -1
 x, w1, w2 = (rng.standard_normal(shape).astype(ml_dtypes.bfloat16) / 8 for shape in ((50, 64), (4, 128, 64), (4, 64, 64)))

@@ -1,5 +1,5 @@
-"""Groups in Python: ranks as threads with a device each, and as processes. What they send
-each other is compared with NumPy, and what is wrong is said in one sentence.
+"""mx.Group in Python: ranks as threads with a device each, and as processes. Exchanged data are compared with NumPy,
+and errors take one sentence.
 
 RUN: env MX_SIM_DEVICES=2 MX_CUDA_DRIVER=none MX_QUIET=1 %python %s %mx_src %t
 """
@@ -29,7 +29,7 @@ expected = make_ranks.expected(xs, ys)
 
 
 def check(program, rank):
-    """Calls with other arrays each time, whose results are those of the plan."""
+    """Calls with new arrays each time and compares the results with the plan's."""
     for factor in 1, 2, 4:  # exact
         z, found = program["main"](xs[rank] * factor, ys[rank] * factor)
         np.testing.assert_array_equal(z, expected[rank] * factor)
@@ -54,12 +54,12 @@ for name, text in ("two", make_ranks.manifest()), ("four", make_ranks.manifest(s
 
 
 def on_ranks(function, size=2, device="sim"):
-    """Calls `function(rank)` in a thread for each rank, with its device; the results."""
+    """Calls `function(rank)` in a thread for each rank, with its device; returns the results."""
     def run(rank):
         mx.set_device(f"sim:{rank}" if device == "sim" else device)
         return function(rank)
 
-    mx.set_device(device)  # this thread is the first that chooses
+    mx.set_device(device)  # this thread chooses first
     return in_threads(run, size)
 
 
@@ -120,7 +120,7 @@ for rank, (z, found) in enumerate(on_ranks(lambda rank: shown["run"](
     assert found == rank
 
 
-# Arguments that are refused, so that no rank waits.
+# Invalid arguments; no rank waits.
 def refuse(rank):
     group, array = groups[rank], mx.empty((4, 3), np.float32)
     refuses(ValueError, "array: expected a first dimension that 2 ranks divide, found shape (3, 4)",
@@ -134,7 +134,7 @@ def refuse(rank):
 
 on_ranks(refuse)
 
-# The end of a group is that of all ranks.
+# When a rank ends the group, it ends for all ranks.
 groups[0].abort("no more data")
 failure = groups[0].status()
 assert failure.rank == 0 and "no more data" in failure.text, failure
@@ -150,7 +150,7 @@ for group in groups:
     group.close()
 refuses(ValueError, "the rank group was closed", lambda: groups[0].status())
 
-# Making one.
+# Creation of a group.
 alone = mx.Group(0, 1)
 assert alone.size == 1 and (alone.all_gather(mx.array(np.ones(3))).numpy() == 1).all()
 refuses(ZeroDivisionError, "division by zero",
@@ -162,7 +162,7 @@ refuses(ValueError, "expected a rank below 2, found 2",
 refuses(ValueError, "timeout: expected up to a million seconds, found 0",
         lambda: mx.Group(0, 1, timeout=0))
 
-# The device cpu: memory of the host, as it is.
+# The device cpu: host memory without copies.
 mx.set_device("cpu")
 refuses(ValueError, 'transport: expected "host" or "auto" on cpu, found "nccl", which is of GPUs',
         lambda: mx.Group(0, 1, transport="nccl"))
@@ -235,7 +235,7 @@ except mx.InvalidValueError as error:
 else:
     raise AssertionError("5 tokens were taken")
 
-# A program has a share in the group: closing one ends no call, on any device. Then a rank waits for the other.
+# A program shares ownership of the group: closing either ends no call, on any device. Then a rank waits for the other.
 for device in "cpu", "sim":
     exchange = Exchange(2)
     pair = on_ranks(lambda rank: mx.Group(rank, 2, exchange.of(rank), timeout=2), device=device)

@@ -1,5 +1,5 @@
-"""The C interface as the package reads it from the headers: all functions, and structs and
-constants as a compiler lays them out.
+"""The C interface as parsed by the package from the headers: all functions, with structs and constants checked against
+a compiler.
 
 RUN: %python %s %cxx %mx_src %t
 """

@@ -1,5 +1,5 @@
-"""Ctrl-C while the simulator runs: the call ends at once, and everything can be used as
-before. Signals whose handler does not raise change nothing.
+"""Ctrl-C while the simulator runs: the call ends at once, and all objects stay usable. Signals with a handler that does
+not raise have no effect.
 
 RUN: rm -rf %t && mkdir %t
 RUN: env MX_DEVICE= MX_CHIP= MX_PTXAS=none MX_CACHE_DIR=%t %python -W error %s
@@ -75,7 +75,7 @@ def interrupted(kind, number):
     assert seconds < 20, f"expected the end within seconds, found {seconds:.1f} s"
 
 
-# Programs that a shell starts in the background ignore it.
+# Shells make background programs ignore it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 check()
 for _ in range(3):
@@ -95,11 +95,11 @@ signal.signal(signal.SIGUSR1, refuse)
 interrupted(TooLate, signal.SIGUSR1)
 check()
 
-# One that returns is called at once, and the call goes on to its end.
+# A handler that returns is called at once, and the call continues.
 heard = []
 signal.signal(signal.SIGUSR2, lambda *_: heard.append(time.monotonic()))
 steps, seconds = 1000, 0
-while seconds < 1:  # as many steps as take a second or more
+while seconds < 1:  # enough steps to take at least a second
     begin, steps = time.monotonic(), steps * 4
     call(steps)
     seconds = time.monotonic() - begin
@@ -109,7 +109,7 @@ timer.join()
 assert len(heard) == 1 and heard[0] < finished, (heard, finished)
 check()
 
-# A call of another thread is not interrupted by what the main thread was sent.
+# A signal to the main thread does not interrupt calls of other threads.
 others, done = [], threading.Event()
 
 

@@ -1,4 +1,4 @@
-"""The package's programs of layers are the examples, in one size and in others.
+"""Checks that the package's layer programs match the examples, at the size of the examples and at other sizes.
 
 RUN: %python %s %mx_src
 """

@@ -1,5 +1,4 @@
-"""dir(mx_compiler) and the reference have the public names, with the public methods of classes, and
-no others.
+"""Checks that dir(mx_compiler) and the reference list exactly the public names, and the public methods of classes.
 
 RUN: rm -rf %t && mkdir %t && %python %mx_src/scripts/api_docs.py %t
 RUN: %python %s %t/PythonAPI.md

@@ -1,5 +1,5 @@
-"""Weights that are packed: every byte by the formula of docs/reference/Spec.md, matmuls of any
-number of rows against float64, the way back, and what is said of wrong arguments.
+"""Packed weights: every byte by the formula of docs/reference/Spec.md, matmuls with any number of rows against float64,
+unpacking, and errors for wrong arguments.
 
 RUN: rm -rf %t && mkdir %t
 RUN: env MX_CACHE_DIR=%t MX_CHIP= %python -W error %s %S/../Integration/Run/Inputs cpu

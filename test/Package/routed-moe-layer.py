@@ -1,6 +1,6 @@
-"""RoutedMoELayer: ranks are threads on the device cpu, or on a simulated GPU each. What they
-compute is compared with the layer on one rank that has all tokens, and with NumPy in f64; rows
-without room, and wrong arguments, are said in a sentence.
+"""RoutedMoELayer: ranks are threads on the device cpu, or on a simulated GPU each. Results are compared with the layer
+on a single rank with all tokens, and with NumPy in f64. Missing room for rows and wrong arguments are errors of one
+sentence.
 
 RUN: env MX_QUIET=1 %python %s cpu
 RUN: env MX_QUIET=1 MX_SIM_DEVICES=2 MX_CUDA_DRIVER=none MX_PTXAS=none MX_CACHE_DIR=%t.cache %python %s sim
@@ -55,7 +55,7 @@ def normal(*shape, deviation=1.0):
 
 
 def draw(counts, ids=None):
-    """x, ids, weights and dy of each rank. Some choices are none, where `ids` are not given."""
+    """Draws x, ids, weights and dy of each rank. Without `ids`, some choices are empty."""
     if ids is None:
         ids = [np.array([rng.permutation(EXPERTS)[:K] for _ in range(n)], np.int32).reshape(n, K)
                for n in counts]
@@ -66,7 +66,7 @@ def draw(counts, ids=None):
 
 
 def step(layer, given, w1, w2, capacity=None):
-    """Both passes of a rank, whose part of the weights this takes."""
+    """Runs both passes of a rank, with its part of the weights."""
     part = slice(layer.rank * layer.own_experts, (layer.rank + 1) * layer.own_experts)
     x, ids, weights, dy = given
     quantized = layer.quantize_weights(w1[part], w2[part])
@@ -100,14 +100,14 @@ def distance(found, wanted):
 
 
 def check(found, given, w1, w2, alone):
-    """What the ranks found, beside one rank with their tokens, and beside f64."""
+    """Compares the ranks' results with a single rank on their tokens, and with f64."""
     together = [np.concatenate(part) for part in zip(*given)]
     one, saved = step(alone, together, w1, w2)
     ranks = [results for results, _ in found]
     pairs = ((together[1] >= 0) & (together[1] < EXPERTS)).sum()
     assert sum(int(saved.count) for _, saved in found) == int(saved.count) == pairs
     y, dx, dw1, dw2, dweights = (np.concatenate(part) for part in zip(*ranks))
-    # Sums over rows of an expert are the same, those of a token are rounded by each rank.
+    # Sums over rows of an expert are equal; sums over experts of a token are rounded by each rank.
     for name, a, b in ("dw1", dw1, one[2]), ("dw2", dw2, one[3]), ("dweights", dweights, one[4]):
         np.testing.assert_array_equal(a, b, name)
     for name, a, b in ("y", y, one[0]), ("dx", dx, one[1]):
@@ -119,7 +119,7 @@ def check(found, given, w1, w2, alone):
 
 
 mx.set_device(DEVICE)
-# Rows that can come to a rank, and as many as can where no token names an expert twice.
+# Most rows that a rank can receive, and most rows if no token names an expert twice.
 MOST, DISTINCT = 2 * TOKENS * K, 2 * TOKENS * EXPERTS // 2
 w1 = normal(EXPERTS, 2 * INNER, HIDDEN, deviation=HIDDEN**-0.5)
 w2 = normal(EXPERTS, HIDDEN, INNER, deviation=INNER**-0.5)
@@ -134,7 +134,7 @@ for counts in (TOKENS, TOKENS), (17, 40), (0, 5), (0, 0):
 
 
 def draw_wild(count):
-    """Ids that repeat, and others that are none, up to the limits of i32."""
+    """Draws repeated ids and invalid ids, up to the limits of i32."""
     ids = rng.integers(-2, EXPERTS + 2, (count, K)).astype(np.int32)
     ids[:, 0] = rng.choice(np.array([-2**31, 2**31 - 1, 3, 3, 3], np.int32), count)
     return ids
@@ -158,7 +158,7 @@ for a, b in zip(first, again):
     for x, y in zip(a, b):
         np.testing.assert_array_equal(x, y)
 
-# Room for the rows that came, and no more; then for one less on rank 1.
+# Room for exactly the received rows; then for one row less on rank 1.
 needed = [sum(int((own[1] // 2 == rank).sum()) for own in given) for rank in range(2)]
 exact = on_ranks(lambda rank: step(layers[rank], given[rank], w1, w2, needed[rank])[0])
 for a, b in zip(first, exact):
@@ -177,14 +177,14 @@ _, errors = on_ranks(overflow, raises=True)
 assert isinstance(errors[1], mx.CapacityError) and (
     errors[1].rank, errors[1].needed, errors[1].available) == (1, needed[1], needed[1] - 1), errors
 assert f"rank 1: expected at most {needed[1] - 1} rows" in str(errors[1])
-# The rank that found it ends the group.
+# The rank that detects the error ends the group.
 assert isinstance(errors[0], mx.Error) and "rank 1 gave up" in str(errors[0]), errors
 assert f"found {needed[1]}" in groups[0].status().text
 for layer, group in zip(layers, groups):
     layer.close()
     group.close()
 
-# After that ranks make a new group.
+# The ranks then create a new group.
 groups = make_groups()
 layers = make_layers(groups, activations="mxfp8_e4m3", weights="mxfp4", gradients="mxfp8_e5m2") if (
     DEVICE == "cpu") else make_layers(groups)
@@ -192,13 +192,13 @@ given = draw((9, 2))
 found = on_ranks(lambda rank: step(layers[rank], given[rank], w1, w2)[0])
 assert all(np.isfinite(x).all() for own in found for x in own)
 
-# One row without room, which no routing to distinct experts fills.
+# One row without room, which requires repeated experts.
 given = draw((TOKENS, TOKENS), last)
 _, errors = on_ranks(lambda rank: step(layers[rank], given[rank], w1, w2, MOST - 1), raises=True)
 assert isinstance(errors[1], mx.CapacityError) and (
     errors[1].rank, errors[1].needed, errors[1].available) == (1, MOST, MOST - 1), errors
 
-# What is on a device is looked at by `check`, which forgets what it has said.
+# On a device, `check` inspects the overflow state and clears it after the report.
 if DEVICE == "sim":
     mx.set_device("sim")
     x, ids, weights, _ = (mx.array(a) for a in draw((24,))[0])
@@ -209,10 +209,10 @@ if DEVICE == "sim":
     refuses(mx.CapacityError, "rank 0: expected at most 5 rows for its experts, the capacity, found ",
             lambda: alone.check())
     alone.check()
-    alone.forward(x, ids, weights, quantized)  # with room for all, nothing is looked at
+    alone.forward(x, ids, weights, quantized)  # with room for all rows, nothing is inspected
     alone.check()
 
-# What is refused.
+# Errors.
 refuses(TypeError, "group: expected an mx_compiler.Group or None, found 2",
         lambda: mx.RoutedMoELayer(EXPERTS, HIDDEN, INNER, K, 2, tokens=TOKENS))
 refuses(ValueError, "experts: expected a multiple of 2, the ranks of the rank group, found 5",

@@ -1,5 +1,5 @@
-"""python -m mx_compiler.selftest --report on the simulator: every case passes, and the
-file is as docs/guide/SelftestReport.schema.json says; what fails is told and leaves the rest.
+"""python -m mx_compiler.selftest --report on the simulator: every case passes, and the file conforms to
+docs/guide/SelftestReport.schema.json. Failures are reported and do not affect other cases.
 
 RUN: rm -rf %t && mkdir %t
 RUN: env MX_CACHE_DIR=%t/cache MX_CHIP= MX_PTXAS=none %python %s %mx_src %t
@@ -25,7 +25,7 @@ TYPES = {"object": dict, "array": list, "string": str, "boolean": bool,
 
 
 def problems(value, rule, where="report"):
-    """What a value breaks of the part of JSON Schema that is used here."""
+    """Lists violations of a value against the subset of JSON Schema in use."""
     known = {"$ref", "anyOf", "const", "enum", "type", "minimum", "items", "required",
              "properties", "additionalProperties", "$schema", "title", "$defs"}
     assert set(rule) <= known, set(rule) - known
@@ -84,7 +84,7 @@ def run(name, **environment):
     return done, report
 
 
-# All is right on the simulator, which has no times.
+# All cases pass on the simulator, which reports no times.
 done, report = run("all.json")
 assert done.returncode == 0, done
 validate(report)
@@ -105,7 +105,7 @@ assert list(families) == ["quantize", "dequantize", "matmul", "weight_only",
 page = (source / "docs/guide/Install.md").read_text()
 assert all(f"`{family}`" in page for family in families)
 
-# So it is with the kernels of another chip.
+# The same with the kernels of another chip.
 done, other = run("sm_120a.json", MX_CHIP="sm_120a")
 assert done.returncode == 0, done
 validate(other)
@@ -121,8 +121,8 @@ for change in (lambda r: r.pop("mx"), lambda r: r.update(more=1),
     change(wrong)
     assert list(problems(wrong, schema)), change
 
-# A process that ends, and a compiler that does not run: the other families are there,
-# or each case has its error.
+# A process that ends, and a compiler that does not run: the other families are reported, or each case reports its
+# error.
 (folder / "sitecustomize.py").write_text(
     "import os, signal, sys\n"
     "if 'moe_layer' in sys.orig_argv: os.kill(os.getpid(), signal.SIGKILL)\n"
@@ -148,7 +148,7 @@ validate(report)
 assert report["failed"] == len(report["cases"])
 assert all("absent" in case["error"] for case in report["cases"]), report["cases"][0]
 
-# A file that cannot be written is refused before anything runs.
+# An unwritable file is refused before any case runs.
 done, report = run("absent/r.json")
 assert done.returncode == 2 and report is None and not done.stdout, done
 assert done.stderr == ("selftest: error: --report: expected a file that can be written, "
@@ -159,7 +159,7 @@ done = subprocess.run([sys.executable, "-m", "mx_compiler.selftest", "--device=t
 assert done.returncode == 2 and done.stderr.count("\n") == 1, done
 assert done.stderr.startswith("selftest: error: ") and "tpu" in done.stderr, done.stderr
 
-# Kernels are compiled for the chip that a GPU is.
+# Kernels are compiled for the chip of the GPU.
 from mx_compiler._runtime.chips import CHIPS
 from mx_compiler.selftest import reference
 from mx_compiler.selftest.report import collect
@@ -167,7 +167,7 @@ for capability, chip in CHIPS.items():
     info = mx.DeviceInfo("cuda", "a GPU", 170, capability, 101376, 1 << 35)
     collect.mx = types.SimpleNamespace(device_info=lambda: info)
     assert collect._describe_device("cuda:0")["chip"] == chip
-# A GPU that mx has no kernels for.
+# A GPU without kernels in mx.
 info = mx.DeviceInfo("cuda", "a GPU", 170, (8, 9), 101376, 1 << 35)
 collect.why_no_device = lambda device: None
 collect.mx = types.SimpleNamespace(__version__="0", device_info=lambda: info)
@@ -182,7 +182,7 @@ assert report["error"] == ("mx has no kernels for compute capability 8.9: expect
                            "of 9.0, 10.0, 10.3, 12.0, 12.1") and not report["cases"], report
 assert "no kernels" in out.getvalue()
 
-# Comparisons find what is wrong: one bit, a little beyond the bound, a NaN, noise.
+# Comparisons detect one wrong bit, an error just above the bound, a NaN, noise.
 import numpy as np
 ones = np.ones(8)
 for comparison in (reference.by_bits(x=(np.arange(8), np.arange(8) ^ (np.arange(8) == 3))),

@@ -1,5 +1,5 @@
-"""Tiles of scales (sf_128x4) and of packed weights (fragment_64x64) as the package describes them:
-those of the compiler's headers, of which the text is read, and the addresses that follow.
+"""Compares the package's tiles of scales (sf_128x4) and of packed weights (fragment_64x64) with the compiler's: the
+text of its headers, and the addresses derived from it.
 
 RUN: %python %s %mx_src
 """
@@ -61,7 +61,7 @@ rows, columns = weight_tiles.padded(130, 96)
 assert (rows, columns) == (192, 128)
 matrix = np.arange(rows * columns).reshape(rows, columns)
 packed = matrix.reshape(3, 64, 2, 64)[:, row, :, column].transpose(2, 3, 0, 1)
-# Of 4 bits: pairs of columns that share a byte stay together.
+# 4-bit codes: pairs of columns that share a byte stay together.
 for per_byte in (1, 2):
     given = packed[..., ::per_byte]
     assert given.shape == weight_tiles.packed_shape((130, 96), per_byte), given.shape

@@ -1,5 +1,4 @@
-"""mx_compiler.compile(..., tune=...) over a driver that only takes notes: what is measured,
-what is kept, and what is refused.
+"""mx_compiler.compile(..., tune=...) over a driver that only records calls: measurements, cached results and errors.
 
 RUN: rm -rf %t && mkdir %t
 RUN: env MX_DEVICE= MX_FAKE_CUDA_READS_PTX=1 MX_CUDA_DRIVER=%mx_obj/unittests/libMXFakeCuda%shlibext %python -W error %s %t
@@ -50,7 +49,7 @@ entry, = table()
 assert entry["key"]["gpu"] == "Fake GPU" and entry["key"]["chip"] == "sm_90a"
 assert len(entry["sizes"][0]["candidates"]) == 8
 
-# It is found in the cache, in memory and on disk, and is not the program that was not tuned.
+# The tuned program is found in memory and on disk, distinct from the untuned program.
 compile(tune=True)
 assert not messages
 mx._compile.compile._memory.clear()
@@ -63,7 +62,7 @@ assert "of 2 schedules" in messages[0]
 compile()
 assert not messages
 
-# Without a cache it is measured each time, and leaves nothing.
+# Without a cache, each call measures and stores nothing.
 for _ in range(2):
     compile(tune=2, cache=False)
     assert "of 2 schedules" in messages[0]
@@ -84,7 +83,7 @@ for kind, text, options in (
          dict(tune=True, chip="sm_100a"))):
     refuses(kind, text, lambda: mx.compile(TEXT, **{"cache": folder / "no", "ptxas": "none", **options}))
 
-# A table that is none is left alone.
+# An invalid table is ignored.
 (folder / "bad").mkdir()
 (folder / "bad" / "tuned-schedules.json").write_text("{}")
 refuses(mx.CompileError, "expected a table of tuned schedules", lambda: compile(tune=3, cache=folder / "bad"))

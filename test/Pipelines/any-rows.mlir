@@ -3,9 +3,9 @@
 
 // NONE: error: expected max-schedules of 1 or more, found 0
 
-// Matmuls of unknown rows, each with a kernel for each range of them: all that the
-// branches require is checked before the first launch, and what they write is the
-// caller's memory, without a copy.
+// Matmuls of unknown rows, with one kernel per range of rows. All requirements
+// of the branches are checked before the first launch, and results are written
+// to the caller's memory without a copy.
 
 // CHECK:     "requires": [
 // CHECK:       expected dimension 0 of a_scales to be

@@ -1,4 +1,4 @@
-// A chain of eight equal linear layers is compiled as one layer: a matmul, a quantizer of weights and one of activations.
+// Eight equal linear layers share their kernels: a matmul, a quantizer of weights and a quantizer of activations.
 // RUN: mx-opt %s --mx-quantize-matmuls=recipe=mxfp8-e4m3 --mx-to-mxgpu=chip=sm_90a | FileCheck %s
 // RUN: mx-opt %s --mx-quantize-matmuls=recipe=mxfp8-e4m3 --mx-to-mxgpu=chip=sm_100a | FileCheck %s
 // RUN: mx-opt %s --mx-quantize-matmuls=recipe=mxfp4 --mx-to-mxgpu=chip=sm_120a | FileCheck %s
@@ -11,7 +11,7 @@
 // CHECK-COUNT-3:  mxgpu.kernel @
 // CHECK-NOT:      mxgpu.kernel @
 
-// Each .loc is the first layer's line, and a comment names the others.
+// Each .loc refers to the first layer; a comment lists the others.
 // RUN: mx-opt %s --mx-quantize-matmuls=recipe=mxfp8-e4m3 --mx-to-nvvm=chip=sm_90a --mlir-print-debuginfo -o %t.nvvm.mlir
 // RUN: mx-translate --mx-to-ptx %t.nvvm.mlir | FileCheck %s --check-prefix=PTX
 // PTX: // .loc "{{.*}}equal-layers.mlir" [[#@LINE+8]] 9 in main_matmul is also "{{.*}}equal-layers.mlir" [[#@LINE+10]] 9, "{{.*}}equal-layers.mlir" [[#@LINE+12]] 9,

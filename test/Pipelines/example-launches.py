@@ -1,5 +1,5 @@
-"""The kernels that the examples launch, in their order: nothing that has a kernel of its own, or is part of one, becomes
-a simple kernel instead.
+"""Checks the kernels that the examples launch, in order: no operation with a kernel of its own, or fused into one,
+becomes a simple kernel.
 
 REQUIRES: compiler
 RUN: %python %s %examples mx-opt
@@ -13,8 +13,8 @@ import sys
 
 examples, mx_opt = sys.argv[1:3]
 
-# Of each file and entry, as --mx-to-mxgpu writes them with one schedule for all sizes; a kernel's name begins with that of
-# the entry, or of an earlier entry with an equal kernel.
+# Kernels of each file and entry, written by --mx-to-mxgpu with one schedule for all sizes. A kernel is named after the
+# entry, or after an earlier entry with an equal kernel.
 LAUNCHES = {
     ("grouped_matmul", "main"): "quantize quantize_0 grouped_matmul",
     ("grouped_schedule", "rows"): "grouped_matmul",
@@ -30,7 +30,8 @@ LAUNCHES = {
     ("moe_layer", "backward"):
         "forward_quantize grouped_matmul grouped_matmul_0 reduce quantize_0 grouped_matmul_1 forward_combine_count "
         "forward_combine_start forward_combine_place forward_combine_order forward_combine grouped_matmul_2",
-    # Without the collectives: ids are padded, pairs sorted, and sums made of rows before they travel, and of what comes.
+    # Between the collectives: ids are padded, pairs sorted, and rows summed before they are sent and after they are
+    # received.
     ("moe_layer_ranks", "quantize_weights"): "quantize quantize_0",
     ("moe_layer_ranks", "forward"):
         "quantize linalg_map copy group_count group_sum group_ends group_place linalg_generic quantize_0 grouped_matmul "
@@ -47,7 +48,7 @@ LAUNCHES = {
     ("moe_linalg", "backward"):
         "quantize quantize_0 grouped_matmul quantize_1 grouped_matmul_0 reduce quantize_2 quantize_3 "
         "grouped_matmul_1 quantize_4 grouped_matmul_2",
-    # Matmuls of weights are kernels of their own; those of bf16 alone, and what is between, are simple ones.
+    # Matmuls of weights have their own kernels; bf16 matmuls and the operations between are simple kernels.
     ("transformer_block", "block"):
         "reduce linalg_generic relayout matmul linalg_generic_0 linalg_generic_1 linalg_generic_2 linalg_fill "
         "linalg_generic_3 linalg_generic_4 linalg_generic_5 linalg_generic_6 linalg_generic_7 linalg_generic_8 "
@@ -58,7 +59,7 @@ LAUNCHES = {
 }
 
 
-# What an example is written for.
+# Kernels that each example exists for.
 BEFORE = {
     "linalg_matmul": ["--mx-quantize-matmuls=recipe=mxfp8-e4m3"],
     "moe_linalg": ["--mx-quantize-matmuls=recipe=mxfp8-e4m3", "--cse"],
@@ -67,7 +68,7 @@ BEFORE = {
 
 
 def find_launches(file, passes):
-    """Pairs of an entry and what it launches."""
+    """Yields pairs of an entry and its launches."""
     text = subprocess.run([mx_opt, file, *passes, "--mx-to-mxgpu=max-schedules=1"], capture_output=True, text=True, check=True).stdout
     for function in re.split(r"^  func\.func ", text, flags=re.MULTILINE)[1:]:
         entry = re.match(r"(?:private )?@(\w+)", function).group(1)

@@ -1,5 +1,4 @@
-// ptxas takes kernels of mma.sync for each chip that has it, and puts nothing on
-// the stack.
+// ptxas compiles mma.sync kernels for each supported chip without stack.
 
 // REQUIRES: compiler, ptxas
 // RUN: mx-opt %s --mx-to-nvvm="chip=sm_120a" | mx-translate --mx-to-ptx -o %t.ptx
@@ -61,7 +60,8 @@ func.func @few(%a: !h, %b: !w, %bs: !s, %y: !d) -> !d {
   return %r : !d
 }
 
-// Packed weights, two matrices of them, quantized results, and all of this.
+// Packed weights, two weight matrices, quantized results, and their
+// combination.
 !p = tensor<?x?xf8E4M3FN, #mxgpu.fragment_64x64>
 !pb = tensor<8x?x?xf4E2M1FN, #mxgpu.fragment_64x64>
 !gb = tensor<8x?x?xf8E4M3FN>

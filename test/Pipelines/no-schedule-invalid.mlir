@@ -1,7 +1,7 @@
 // RUN: mx-opt %s -split-input-file -verify-diagnostics --mx-to-nvvm="chip=sm_120a"
 
-// Where no schedule is legal, or the chip multiplies no such operands, the message
-// says why; and so it does of a schedule for packed weights.
+// The message names the reason if no schedule is legal or the chip does not
+// support the operands, also for a given schedule with packed weights.
 
 !x = tensor<256x256xbf16>
 !w = tensor<256x256xf4E2M1FN, #mxgpu.fragment_64x64>

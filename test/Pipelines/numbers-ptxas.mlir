@@ -4,9 +4,8 @@
 // RUN: ptxas -arch=sm_90a -v %t.ptx -o %t.cubin > %t.log 2>&1
 // RUN: not grep -iE "serializ|warning|[1-9][0-9]* bytes spill" %t.log
 
-// ptxas takes matmuls of bf16 by bf16 without spilling, and does not wait for
-// an instruction before it starts the next. The CTAs of a pair tell each other of
-// empty stages without a fence of the whole GPU.
+// ptxas compiles bf16 matmuls without spills and does not serialize the MMAs.
+// The CTAs of a pair signal empty stages without a GPU-wide fence.
 
 !x = tensor<?x1024xbf16>
 !w = tensor<1024x1024xbf16>

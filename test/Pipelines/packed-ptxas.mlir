@@ -4,8 +4,8 @@
 // RUN: ptxas -arch=sm_90a -v %t.ptx -o %t.cubin > %t.log 2>&1
 // RUN: not grep -iE "serializ|warning|[1-9][0-9]* bytes spill" %t.log
 
-// ptxas takes matmuls with packed weights without spilling: a thread reads its
-// elements of a tile 16 bytes at a time, of elements of 4 bits all at once, and
+// ptxas compiles matmuls with packed weights without spills: a thread loads its
+// elements of a tile 16 bytes at a time, 4-bit elements in a single load, and
 // writes pairs.
 
 !x = tensor<?x512xbf16>

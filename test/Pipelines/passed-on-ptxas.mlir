@@ -9,8 +9,8 @@
 // RUN: ptxas -arch=sm_120a -v %t.ptx -o %t.cubin > %t.log 2>&1
 // RUN: %python %S/Inputs/check_ptx.py %t.ptx --ptxas %t.log | FileCheck %s
 
-// Inputs that are passed on, of sizes that only a call knows: rows, rows of
-// groups, and both axes of gathered groups. Nothing is on the stack.
+// Fused inputs of dynamic sizes: rows, rows of expert groups, and both axes of
+// gathered expert groups. No kernel uses the stack.
 
 // CHECK: 5 kernels
 

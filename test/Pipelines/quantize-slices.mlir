@@ -1,7 +1,7 @@
 // RUN: mx-opt --mx-to-mxgpu="chip=sm_90a" %s | FileCheck %s
 // RUN: mx-opt --mx-to-mxgpu="chip=sm_100a" %s | FileCheck %s
 
-// Gate and up of one matmul's result are quantized where they are.
+// Gate and up are quantized in place, as slices of one matmul result.
 
 !wide = tensor<?x512xbf16>
 !half = tensor<?x256xbf16>

@@ -2,9 +2,9 @@
 // RUN: mx-opt %t/four.mlir --mx-to-nvvm="chip=sm_120a" -o /dev/null
 // RUN: not mx-opt %t/five.mlir --mx-to-nvvm="chip=sm_120a" 2>&1 | FileCheck %s
 
-// Columns of a tile have to be in shared memory at a time, those of all values:
-// 99 KiB hold four of 8 bits, to the last byte. Of more the message says what
-// takes how much.
+// A quantizer along columns holds all its inputs' tiles in shared memory at
+// once: four inputs of 8 bits fill 99 KiB to the last byte. For more, the
+// message lists the memory uses.
 
 // CHECK: five.mlir:5:11: error: 'mxgpu.kernel' op expected at most 101376 bytes of shared memory on sm_120a, found {{[0-9]+}}: take a smaller tile, fewer stages, or fewer values at a time
 // CHECK: note: in.x4: 8192

@@ -1,8 +1,8 @@
 // RUN: mx-opt %s --mx-to-nvvm=chip=sm_100a | FileCheck %s
 
-// The parts of a split reduction are staged as f32, whatever the result is, which
-// counts where a tile is narrower than the rows that are staged. As many stages as
-// fit then leave room for them.
+// Parts of a split reduction are staged as f32, whatever the result type. The
+// staging is larger for tiles narrower than the staged rows, so the default
+// number of stages leaves room.
 
 !a = tensor<128x4096xf8E4M3FN>
 !b = tensor<32x4096xf8E4M3FN>

@@ -1,7 +1,7 @@
 // RUN: mx-opt %s --split-input-file --verify-diagnostics --mx-to-nvvm
 
-// Whole functions that cannot go to the GPU, each with one message at the
-// operation that is the reason.
+// Functions that cannot be lowered to the GPU get one message, at the operation
+// that is the cause.
 
 func.func @remainder(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error @below {{'arith.remf' op expected an operation that GPUs compute exactly, found arith.remf; subtract a multiple instead}}

@@ -1,8 +1,8 @@
 // RUN: mx-opt %s --split-input-file --mx-to-nvvm | FileCheck %s
 // RUN: mx-opt %s --split-input-file --mx-to-nvvm --mx-host-to-llvm | FileCheck %s --check-prefix=HOST
 
-// What functions may do around mx operations: call one another, branch, return
-// an argument, which takes a copy.
+// Control flow around mx operations: calls, branches, and a returned argument,
+// which is copied.
 
 !scales = tensor<128x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 // CHECK-LABEL: func.func @main(
@@ -11,7 +11,7 @@
 // CHECK:         llvm.call @mgpuStreamSynchronize
 // CHECK:         llvm.func @main_quantize(
 // HOST:          llvm.func @main(
-// Upstream keeps the stream: else each launch would get one of its own.
+// The stream is passed on: upstream would create one per launch.
 // HOST:          gpu.launch_func <%{{.*}} : !llvm.ptr> @kernels::@main_quantize
 // HOST:          gpu.binary @kernels
 func.func private @callee(%x: tensor<128x64xbf16>) -> tensor<128x64xf8E4M3FN> {
@@ -66,7 +66,7 @@ func.func @nothing(%x: f32) -> f32 {
 // -----
 
 !scales = tensor<128x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
-// Operations that others have inlined carry the place of the call.
+// Inlined operations keep their call locations.
 // CHECK-LABEL: func.func @call_site(
 // CHECK:         gpu.launch_func
 func.func @call_site(%x: tensor<128x64xbf16>) -> tensor<128x64xf8E4M3FN> {

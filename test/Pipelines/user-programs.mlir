@@ -1,9 +1,9 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir --split-input-file --verify-diagnostics --mx-to-nvvm -o %t
 
-// Programs that a user would write: what has no kernel of its own runs as a
-// simple one, with a remark that says why, and what the GPU path does not take
-// yet is refused at what was written, with the reason and what to do.
+// Typical user programs. Operations without a dedicated kernel run as simple
+// kernels, with a remark that names the reason. Unsupported programs are
+// refused at the user's operation, with the reason and a remedy.
 
 // -----
 
@@ -38,7 +38,7 @@ func.func @weight_only(%x: !m, %e: !e, %s: !s) -> !y {
 // expected-note @below {{b_scales is defined here}}
 func.func @nvfp4_mxfp8(%a: !e4, %as: !s4, %b: !e, %bs: !s) -> !y {
   %0 = tensor.empty() : !y
-  // expected-error @below {{'mx.matmul' op expected b_scales of type 'f8E4M3FN' like a_scales, found 'f8E8M0FNU': the tensor core takes one kind of scales, quantize one operand as the other}}
+  // expected-error @below {{'mx.matmul' op expected b_scales of type 'f8E4M3FN' like a_scales, found 'f8E8M0FNU': quantize both operands with one scale type}}
   %y = mx.matmul ins(%a, %as, %b, %bs : !e4, !s4, !e, !s) outs(%0 : !y) -> !y
   return %y : !y
 }

@@ -4,9 +4,9 @@
 // RUN: ptxas -arch=sm_90a -v %t.ptx -o %t.cubin > %t.log 2>&1
 // RUN: not grep -iE "serializ|warning" %t.log
 
-// ptxas takes matmuls with activations of bf16 for tiles of each height. All
-// of these CTAs launch 512 threads, of 128 registers: 128 sums of one
-// instruction leave no room, so that it comes in halves of the columns.
+// ptxas compiles matmuls with bf16 activations for tiles of each height. All of
+// these CTAs launch 512 threads with 128 registers each. 128 accumulators leave
+// no room for other values, so each instruction computes half of the columns.
 
 !x = tensor<?x512xbf16>
 !w = tensor<512x512xf4E2M1FN>

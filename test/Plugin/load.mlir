@@ -1,5 +1,5 @@
-// Stock mlir-opt knows nothing of mx until it loads the plugin; then it parses
-// mx IR, verifies it, runs passes over it, and writes it as bytecode.
+// Stock mlir-opt rejects mx until it loads the plugin; then it parses mx IR,
+// verifies it, runs passes over it, and writes bytecode.
 
 // REQUIRES: plugin
 
@@ -12,7 +12,7 @@
 // RUN: mlir-opt --load-dialect-plugin=%mx_libs/MXPlugin%shlibext %s --emit-bytecode \
 // RUN:   | mlir-opt --load-dialect-plugin=%mx_libs/MXPlugin%shlibext | FileCheck %s
 
-// The one library also answers to the other plugin option.
+// The library is a pass plugin too.
 // RUN: mlir-opt --load-pass-plugin=%mx_libs/MXPlugin%shlibext \
 // RUN:   --load-dialect-plugin=%mx_libs/MXPlugin%shlibext %s | FileCheck %s
 

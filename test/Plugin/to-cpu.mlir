@@ -1,5 +1,5 @@
-// A whole pipeline of mx in stock mlir-opt, and the result in stock mlir-runner:
-// what comes out is plain LLVM dialect that needs nothing of ours.
+// A whole mx pipeline in stock mlir-opt, executed by stock mlir-runner: the
+// output is plain LLVM dialect without mx libraries.
 
 // REQUIRES: plugin
 
@@ -13,7 +13,7 @@
 // IR-NOT: mx.
 // IR:     llvm.func @main
 
-// A = 32 ones and 32 twos, B = ones, all of which E4M3 holds exactly:
+// A is 32 times 1 and 32 times 2, B is 1, all exact in E4M3, so that
 // C = 32 * (1 * 1 + 2 * 1) = 96.
 // CHECK: [96, 96]
 

@@ -1,5 +1,5 @@
-"""Ranks that are processes: children that they fork hide no death and are no ranks, secrets that differ keep them
-apart, and nothing listens beyond the loopback interface.
+"""Ranks as processes: forked children neither hide a death nor act as ranks, different secrets keep ranks apart, and no
+socket listens beyond the loopback interface.
 
 RUN: %python %s %mx_libs/libmx_runtime%shlibext
 """
@@ -23,7 +23,7 @@ LONG = 20.0
 
 
 class Process:
-    """A forked process that runs `body`, whose result is a text."""
+    """Forked process that runs `body`, which returns a text."""
 
     def __init__(self, body, *arguments, environment={}):
         self.output, written = os.pipe()
@@ -44,7 +44,7 @@ class Process:
         os.kill(self.number, signal.SIGKILL)
 
     def line(self):
-        """What it has written until then."""
+        """Returns the output so far."""
         return os.read(self.output, 1 << 16).decode()
 
     def end(self):
@@ -69,20 +69,20 @@ def outer_address():
 
 
 def connect_at(host, rank, port, timeout=LONG):
-    """Returns the status and the text of a rank of two that meets the other one at `host`."""
+    """Returns the status and the text of a rank of two that connects to its peer at `host`."""
     group = ranks.Group.__new__(ranks.Group)
     group.lib, group.handle = ranks.load(LIBRARY, "sim"), ctypes.c_void_p()
     config = ranks.Config(ctypes.sizeof(ranks.Config), b"ep", rank, 2, int(timeout * 1e9))
     group.take(group.lib.mxGroupConnect(ctypes.byref(group.handle), ctypes.byref(config), f"{host}:{port}".encode()))
     found = f"{group.status} {group.text}"
-    # A process that ends with a group fails the rank that still connects.
+    # If a process exits with its group, the rank that still connects fails.
     if group.status == 0:
         group.destroy()
     return found
 
 
 def work(group):
-    """Gathers until that fails: the status, the rank at fault, whether that took long."""
+    """Gathers until failure; returns the status, the rank at fault, and a flag for a late failure."""
     window = ctypes.create_string_buffer(64 * group.size)
     while True:
         begin = time.monotonic()
@@ -91,7 +91,7 @@ def work(group):
 
 
 def start_child(kind):
-    """A child that stays for longer than the test waits."""
+    """Starts a child that outlives the test's waits."""
     if kind == "fork":
         if os.fork() == 0:
             os.close(1)
@@ -137,7 +137,7 @@ def children_are_no_ranks():
                                   "forked children: make groups after the fork"), group.text
         mine = os.open("/dev/null", os.O_RDONLY)
         group.destroy()
-        os.fstat(mine)  # what it opened is still there
+        os.fstat(mine)  # its file is still open
         own = connect(0, 1, 1)
         assert own.all_gather(window, 64), own.text
         own.destroy()
@@ -147,7 +147,7 @@ def children_are_no_ranks():
         group = connect(rank, 2, port)
         assert not group.status, group.text
         said = Process(child, group).end() if rank else "fine"
-        # The parent is as it was.
+        # The parent is unaffected.
         window = ctypes.create_string_buffer(bytes([rank + 1]) * 128, 128)
         for _ in range(3):
             assert group.all_gather(window, 64), group.text
@@ -197,7 +197,7 @@ def secrets():
         assert found[1] == (f"{ranks.TIMEOUT} group ep: rank 0 does not answer at 127.0.0.1:{port} (rank 1 waited 0.5 s)"
                             + why % ("this rank", "")), found[1]
 
-    # At another address the ranks do not meet at all: the one without the secret names it.
+    # At another address the ranks do not connect at all: the rank without the secret passes the address.
     host = outer_address()
     if host == "127.0.0.1":
         return
@@ -208,11 +208,11 @@ def secrets():
                    for rank in range(2)]
         found = [member.end() for member in members]
         assert found[bare].startswith(f"{ranks.TIMEOUT} ") and found[bare].endswith(
-            ": MX_GROUP_SECRET is not set here, so this rank meets only ranks of this machine without it, at 127.0.0.1"), found
+            ": MX_GROUP_SECRET is not set, so this rank connects only to other ranks without the variable, on this machine at 127.0.0.1"), found
 
 
 def listeners(process):
-    """Addresses where a process listens, as the kernel writes them."""
+    """Addresses on which a process listens, in the kernel's notation."""
     inodes = set()
     for each in pathlib.Path(f"/proc/{process}/fd").iterdir():
         try:
@@ -229,7 +229,7 @@ def listeners(process):
 
 
 def loopback_only():
-    """Also at a name, and at the address of another interface, if there is one."""
+    """Checks a name and the address of another interface, if present, as well."""
     for host in "127.0.0.1", "localhost", outer_address():
         port, = ranks.free_ports(1)
         zero = Process(connect_at, host, 0, port)

@@ -1,5 +1,5 @@
-"""Ranks that are processes, one of which is killed or stopped at a random moment: all others name
-it in the same words before the time-out is long over, and make a new group without it.
+"""Kills or stops one of several rank processes at a random moment: all others must name the rank in the same words soon
+after the time-out, and form a new group without it.
 
 RUN: %python %s %mx_libs/libmx_runtime%shlibext
 """
@@ -20,12 +20,12 @@ LIBRARY = sys.argv[1]
 SEEDS = range(int(sys.argv[2]), int(sys.argv[2]) + 1) if len(sys.argv) > 2 else range(50)
 AT_ONCE = 5
 TIMEOUT = 1.0
-# What the machine takes on top of it, when it has other things to do.
+# Additional seconds for a busy machine.
 SLACK = 3.0
 
 
 class Worker(ranks.Group):
-    """A rank whose collectives are looked at, byte by byte."""
+    """Rank that checks the results of collectives byte by byte."""
 
     round = 0
 
@@ -36,7 +36,7 @@ class Worker(ranks.Group):
         return b"".join(bytes([byte(rank)]) * size for rank in range(self.size))
 
     def work(self, size):
-        """One collective of each kind, with that many bytes for each rank."""
+        """Runs one collective of each kind, with that many bytes per rank."""
         self.round += 1
         gathered = self.parts(size, lambda rank: self.byte(rank, 0))
         begin, end = self.rank * size, (self.rank + 1) * size
@@ -66,7 +66,7 @@ def fork(name, run, *arguments):
 
 
 class Scenario:
-    """What happens with one seed."""
+    """Course of events for one seed."""
 
     def __init__(self, seed):
         choose = random.Random(seed)
@@ -76,7 +76,7 @@ class Scenario:
         self.signal = choose.choice((signal.SIGKILL, signal.SIGSTOP))
         self.delay = choose.random() * (0.02 if seed % 5 == 4 else 0.08)
         self.bytes = choose.choice((0, 1, 1000, 300000))
-        # The signal comes before all have made the group.
+        # Send the signal before all ranks have joined the group.
         self.is_early = seed % 5 == 4
         self.goes_on = self.signal == signal.SIGSTOP and choose.random() < 0.5
         self.ports = ranks.free_ports(2)
@@ -86,7 +86,7 @@ class Scenario:
                 f"{' of creation' * self.is_early}, {self.bytes} bytes")
 
     def run_rank(self, rank, ready, results):
-        """Works until the group fails; what came of it goes to `results`."""
+        """Works until the group fails, and writes the outcome to `results`."""
         lib = ranks.load(LIBRARY, "sim")
         group = Worker(lib, "ep", rank, self.size, self.ports[0], TIMEOUT if self.is_early else 5)
         if not self.is_early:
@@ -110,7 +110,7 @@ class Scenario:
         os.write(results, json.dumps((rank, failed, group.status, culprit, group.text)).encode() + b"\n")
         if rank == self.victim:
             return
-        # Those that are left make a group, and it works.
+        # The remaining ranks form a working group.
         left = [r for r in range(self.size) if r != self.victim]
         group = Worker(lib, "left", left.index(rank), len(left), self.ports[1], 5)
         for size in (0, 1, 5000):

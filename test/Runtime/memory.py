@@ -1,5 +1,5 @@
-"""A host with little address space: whatever the library cannot have is an error
-of that call, and the next call works.
+"""Checks a host with little address space: a failed allocation of the library is an error of that call, and the next
+call works.
 
 RUN: %python %s %mx_libs/libmx_runtime%shlibext %mx_src/runtime/test/kernels.ptx %t
 UNSUPPORTED: sanitizers
@@ -73,7 +73,7 @@ def works(mx):
 
 
 def local(mx):
-    """256 MiB of local memory for one block of 1024 threads."""
+    """Requests 256 MiB of local memory for a block of 1024 threads."""
     status, module = load(mx, HEAD + b".visible .entry k() { .local .b8 a[262144];\n"
                       b".reg .b64 %rd1; mov.u64 %rd1, a; st.local.u8 [%rd1], 1; ret; }\n")
     ok(mx, status)
@@ -92,14 +92,14 @@ def registers(mx):
 
 
 def text(mx):
-    """A module of which there is no room for a copy."""
+    """Loads a module that is too large to copy."""
     module = HEAD + b"//" + b" " * (256 << 20) + b"\n.visible .entry k() { ret; }\n"
     limit(64)
     fails(mx, load(mx, module)[0])
 
 
 def parsing(mx):
-    """A module whose parts need more than its text."""
+    """Loads a module with parts larger than its text."""
     module = HEAD + b".visible .entry k() {\n" + b"add.u32 %r1, %r1, 1;\n" * 500000 + b"ret; }\n"
     limit(64)
     fails(mx, load(mx, module.replace(b"{\n", b"{ .reg .b32 %r<2>;\n", 1))[0])
@@ -119,7 +119,7 @@ def manifest(mx):
 
 
 def threads(mx):
-    """No room for the stacks of more threads (1 GiB each): one is enough."""
+    """Leaves room for the stack of a single thread only (1 GiB each), which suffices."""
     limit(512)
     works(mx)
 

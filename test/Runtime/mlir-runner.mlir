@@ -1,6 +1,6 @@
-// Host code from stock MLIR runs on the runtime: memory, copies, streams, a
-// plain launch, and a cluster launch of a kernel that takes a tensor map by
-// value. Nothing of mx takes part in compiling it.
+// Host code from stock MLIR on the runtime: memory, copies, streams,
+// a plain launch, and a cluster launch of a kernel with a tensor map
+// passed by value. No part of mx takes part in the compilation.
 //
 // REQUIRES: compiler
 // UNSUPPORTED: sanitizers
@@ -10,8 +10,8 @@
 // RUN:   --shared-libs=%mx_libs/libmx_runtime%shlibext,%mlir_libs/libmlir_runner_utils%shlibext,%mlir_libs/libmlir_c_runner_utils%shlibext \
 // RUN:   | FileCheck %s
 
-// Such host code cannot look at errors: with MX_ERRORS=exit the first one ends it
-// with its text, which begins as that of MLIR's own wrappers.
+// Such host code cannot check errors: with MX_ERRORS=exit the first error
+// prints its text, prefixed as in MLIR's own wrappers, and ends the process.
 //
 // RUN: env MX_ERRORS=exit MX_DEVICE=cuda MX_CUDA_DRIVER=/no/such/libcuda.so \
 // RUN:   not mlir-runner %t.mlir --entry-point-result=void \
@@ -42,8 +42,8 @@ module attributes {gpu.container_module} {
     llvm.mlir.global external @dynsmem() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>
     llvm.mlir.global internal @barrier() {addr_space = 3 : i32, alignment = 8 : i64} : i64
 
-    // Each CTA of a cluster of two loads its own row of eight i32 and stores
-    // it with 100 times its rank added.
+    // Each CTA of a cluster of two loads its own row of eight
+    // i32 and stores the row plus 100 times the CTA's rank.
     llvm.func @load_rows(%map: !llvm.ptr {llvm.byval = !llvm.array<128 x i8>, llvm.align = 64 : i64, nvvm.grid_constant}, %out: !llvm.ptr) attributes {gpu.kernel, nvvm.kernel, nvvm.cluster_dim = array<i32: 2, 1, 1>} {
       %c0 = llvm.mlir.constant(0 : i32) : i32
       %c1 = llvm.mlir.constant(1 : i32) : i32

@@ -1,4 +1,4 @@
-"""MX_SIM_RECORD: a launch becomes files, and mx-sim repeats it from them alone.
+"""Checks that MX_SIM_RECORD writes a launch to files, and that mx-sim repeats the launch from these files alone.
 
 RUN: rm -rf %t && mkdir %t
 RUN: env MX_DEVICE=sim MX_SIM_SM_COUNT=4 MX_SIM_RECORD=%t/records %python %s %mx_libs/libmx_runtime%shlibext %t
@@ -147,7 +147,7 @@ def main(library, where):
     parameters = array(ctypes.c_void_p, pointer(struct), pointer(n), pointer(wide))
     three = lambda x: array(ctypes.c_int64, x, 1, 1)
     config = Config(ctypes.sizeof(Config), three(2), three(32), three(2), 0, None, 0)
-    # What changes between the launches is in the second record only.
+    # Buffers changed between the launches are in the second record only.
     for byte in (1, 2):
         call("mxMemset", out, ctypes.c_uint8(byte), ctypes.c_size_t(BYTES), None)
         call("mxLaunch", function, ctypes.byref(config), parameters, ctypes.c_int64(3))

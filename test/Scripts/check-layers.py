@@ -1,4 +1,4 @@
-"""Includes run downward between the layers of mx, and the check sees those that do not.
+"""Checks scripts/check-layers: includes between the layers of mx point downward, and violations are reported.
 
 RUN: %python %s %mx_src %t
 """
@@ -28,7 +28,7 @@ assert check(work)[0] == 0
 
 
 def expect(path, line, error):
-    """What is found where `path` includes what it must not."""
+    """Checks the error for a forbidden include in `path`."""
     path = work / path
     text = path.read_text() if path.exists() else None
     path.parent.mkdir(exist_ok=True)
@@ -61,11 +61,11 @@ for path, header in (("lib/Target/Rates.cpp", "mxsim/tensor/NumberFormats.h"),
                      ("simulator/lib/machine/Machine.h", "mx/Support/FloatFormats.h")):
     expect(path, f'#include "{header}"', "expected no include between compiler and simulator "
            "but of mxsim/io, found ")
-# Sideways, and from a folder that nobody knows.
+# Sideways, and from an unlisted folder.
 expect("lib/Conversion/MXToMXGPU/SinkScalars.cpp", '#include "../MXToCPU/Emitter.h"',
        "expected what is below Conversion/MXToMXGPU")
 expect("lib/Weather/Rain.cpp", '#include "mxsim/io/Npy.h"', "'Weather' has no layer")
-# In a circle within a layer.
+# A cycle within a layer.
 (work / "lib/Conversion/MXToMXGPU/Matmul/Other.h").write_text('#include "../Linalg/Other.h"\n')
 expect("lib/Conversion/MXToMXGPU/Linalg/Other.h", '#include "../Matmul/Other.h"',
        "include each other in a circle: lib/Conversion/MXToMXGPU/Linalg -> "

@@ -1,4 +1,5 @@
-"""Nothing in include/mx/Target is without a user but tests, and the check sees what is.
+"""Checks scripts/check-target: all declarations in include/mx/Target are used outside of tests, and unused declarations
+are reported.
 
 TIER: slow
 RUN: %python %s %mx_src %t
@@ -44,7 +45,7 @@ def expect(*names):
 
 
 expect()
-# A constant, a function, and a field that is only written.
+# A constant, a function, and a field written but never read.
 end = "} // namespace mx::target"
 change(header, end, "inline constexpr unsigned kMaxSpeed = 7;\n" + end)
 expect("kMaxSpeed")
@@ -56,11 +57,10 @@ expect("countTargets")
 change(header, "unsigned smCount = 0;", "unsigned smCount = 0;\n  unsigned dieCount = 1;")
 change(code, "target.smCount = smCount;", "target.smCount = smCount;\n  target.dieCount = 2;")
 expect("TargetInfo::dieCount")
-# A field whose name others have: it belongs to another struct, also where the text does
-# not say of what type the value is.
+# A field with a common name: it belongs to another struct, even if the text does not state the type of the value.
 change(header, "unsigned smCount = 0;", "unsigned smCount = 0;\n  unsigned scales = 0;")
 expect("TargetInfo::scales")
-# Fields that are read: of a variable, of what a function gives, and by the struct.
+# Read fields: from a variable, from a call result, and by the struct.
 other = work / "lib/Dialect/MXGPU/Transforms/Allocate.cpp"
 clean[other] = other.read_text()
 for use in ("unsigned get(const target::TargetInfo &chip) { return chip.scales; }",
@@ -72,7 +72,7 @@ for use in ("unsigned get(const target::TargetInfo &chip) { return chip.scales; 
 change(header, "unsigned smCount = 0;", "unsigned smCount = 0;\n  unsigned scales = 0;")
 change(code, "return computeCapability >= 100 ? 32 : 16;", "return scales ? 32 : 16;")
 expect()
-# A field of a field, which the code of the struct reads without naming its type.
+# A nested field, read by code of the struct without its type's name.
 forms, forms_code = (work / f"{folder}/OperandForms.{suffix}"
                      for folder, suffix in (("include/mx/Target", "h"), ("lib/Target", "cpp")))
 clean.update({path: path.read_text() for path in (forms, forms_code)})
@@ -81,14 +81,14 @@ expect("MmaInstruction::scales")
 change(forms, "bool takesScales;", "bool takesScales;\n  bool scales;")
 change(forms_code, "return instruction->name ?", "return instruction->scales ?")
 expect()
-# What only the unused use, and names in comments and strings.
+# Uses only by other unused declarations, in comments and in strings.
 change(header, end, "inline constexpr unsigned kDies = 2;\nunsigned countDies();\n" + end)
 change(code, "Table<TargetInfo> mx::target::getTargets",
        "unsigned mx::target::countDies() { return kDies; }\n"
        "Table<TargetInfo> mx::target::getTargets")
 change(other, "using namespace mx;", 'using namespace mx;\n// countDies\nconst char *x = "kDies";')
 expect("kDies", "countDies")
-# A use is one only where the header is seen.
+# A use counts only with an include of the header.
 change(header, end, "unsigned countDies();\n" + end)
 stranger = work / "lib/Support/Version.cpp"
 clean[stranger] = stranger.read_text()
@@ -97,7 +97,7 @@ expect("countDies")
 change(header, end, "unsigned countDies();\n" + end)
 change(other, "using namespace mx;", "using namespace mx;\nunsigned i = target::countDies();")
 expect()
-# What waits for its user, until it has one or is gone.
+# Declarations that await a user, until they are used or removed.
 waiting = work / "check-target"
 waiting.write_text(script.read_text().replace("AWAITED = {", 'AWAITED = {"countDies": "dies",', 1))
 script = waiting

@@ -1,6 +1,6 @@
-"""scripts/compare-kernels finds one planted instruction in a kernel of each set, for each
-chip, and no change between a build and itself. It follows kernels that are renamed, and
-gives frozen programs to a build of another structure.
+"""Checks scripts/compare-kernels: it finds a planted instruction in a kernel of each set, for each chip, and no
+difference between a build and itself. It also follows renamed kernels, and converts frozen programs for a build with
+another structure.
 
 RUN: %python %s %mx_src %mx_obj %t
 TIER: slow
@@ -28,8 +28,8 @@ loader = importlib.machinery.SourceFileLoader("compare_kernels", path)
 compare = importlib.util.module_from_spec(importlib.util.spec_from_loader("compare_kernels", loader))
 loader.exec_module(compare)
 
-# Schedules are planned once for each chip, and of two values of each choice: planning
-# asks the compiler about many.
+# Schedules are planned once for each chip, with two values of each choice: planning queries the compiler for many
+# schedules.
 load_sweep, planned = kernel_programs.load_sweep, {}
 
 
@@ -55,7 +55,7 @@ def run(old, new, *options):
 
 
 def make_build(name, **tools):
-    """A build with the tools of the real one, some of which scripts wrap: `real` is theirs."""
+    """Creates a build with the real tools, some wrapped by scripts; `real` is the wrapped tool."""
     folder = work / name / "bin"
     folder.mkdir(parents=True)
     for tool in "mx-opt", "mx-translate", "mx-run":
@@ -68,7 +68,7 @@ def make_build(name, **tools):
     return work / name
 
 
-# --- One instruction more ------------------------------------------------------
+# --- One added instruction -----------------------------------------------------
 
 # Programs of each set: how their names match, and how many there are for a chip.
 PROGRAMS = {
@@ -93,7 +93,7 @@ status, lines = run(build, build, *options)
 assert status == 0, lines
 assert lines[-1] == f"{total} same, 0 no worse, 0 refused by both, 0 worse" or "no ptxas" in lines[-1], lines
 
-# Before the first `ret`, that is in the first kernel.
+# Before the first `ret`, which is in the first kernel.
 planted = make_build("planted", mx_translate=r"""$real "$@" | sed '0,/^\tret;/s//\tnanosleep.u32 0;\n\tret;/'""")
 status, lines = run(build, planted, *options)
 assert status == 1, lines
@@ -105,18 +105,18 @@ for line in lines:
     assert int(after) == int(before) + 1, line
     if "no ptxas" not in lines[-1]:
         code = re.search(rf"kernel {kernel} machine instructions: (\d+) before, (\d+) now", line)
-        # ptxas orders the others anew, and may then need fewer of them.
+        # ptxas reorders the other instructions, and may then need fewer.
         assert code and code[2] != code[1], line
     found |= {(name, chip)}
 for set_name, (pattern, _) in PROGRAMS.items():
     for chip in compare.CHIPS:
         names = [name for name, of in found if of == chip and re.search(pattern, name)]
         assert len(names) == count_programs(set_name, chip), (set_name, chip, names, lines)
-# One instruction less is no worse.
+# A removed instruction is not a regression.
 status, lines = run(planted, build, "--only=frozen", "--filter=^frozen 1 dense.mlir$")
 assert status == 0 and "0 same, 2 no worse" in "".join(lines), lines
 
-# --- Kernels with other names --------------------------------------------------
+# --- Renamed kernels -----------------------------------------------------------
 
 renamed = make_build("renamed", mx_translate='$real "$@" | sed s/main_matmul/main_gemm/')
 options = ["--only=frozen", "--filter=^frozen 1 dense.mlir$", "--chips=sm_90a"]
@@ -130,7 +130,7 @@ assert status == 0 and "1 same" in lines[0], lines
 
 # --- Another structure -----------------------------------------------------------
 
-cases = (  # fields of version 1, the chip, those of today
+cases = (  # fields of version 1, the chip, current fields
     ("tile = [128, 128, 128], stages = 2, accumulators = 1", "sm_100a", "tile = [128, 128, 128], stages = 2"),
     ("tile = [256, 256, 128], cta_pair, accumulators = 2, overlap = 64, l2 = [none,\n  none]", "sm_100a",
      "tile = [256, 256, 128], strategy = #mxgpu.tcgen05_block_scaled<ctas = 2, accumulators = 2, overlap = 64>, l2 = [none,\n  none]"),
@@ -150,8 +150,8 @@ for before, chip, after in cases:
         assert ir_structure.rewrite(old, ir_structure.CHANGES, chip=chip)[0] == new, old
         assert ir_structure.rewrite(new, ir_structure.CHANGES, chip=chip)[0] == new, new
 
-# A frozen program comes back but for the order of its fields, which means nothing, and
-# the field of which version 1 wrote the default.
+# A frozen program is preserved except for the order of its fields, which is irrelevant, and for a field with the
+# default of version 1.
 def fields(text):
     return re.sub(r"schedule<([^>]*)>", lambda m: str(sorted(
         field for field in ir_structure.split_fields(m[1]) if field not in ir_structure.DEFAULTS)), text)
@@ -166,8 +166,8 @@ for program in programs:
     changed += any(count for _, count in counts)
 assert changed > len(programs) / 2, (changed, len(programs))
 
-# A build that reads the structure of version 1 alone: frozen programs go to it as they
-# are and forward to the other build, those of this checkout back.
+# A build that reads only the structure of version 1: frozen programs are passed to it unchanged and converted for the
+# other build; programs of this checkout are converted back.
 redo = work / "redo.py"
 redo.write_text(f"""import sys
 sys.path.append("{root}/test/Frozen")

@@ -1,5 +1,5 @@
-"""Cases for a GPU: record.py keeps what test scripts run on the simulator, and replay.py
-finds every bit that differs, but for the bits of a NaN.
+"""Checks GPU cases: record.py records simulator runs of test scripts, and replay.py reports every different bit except
+the bits of a NaN.
 
 RUN: %python %s %mx_src %mx_obj/bin %t
 REQUIRES: compiler, numpy
@@ -20,7 +20,7 @@ shutil.rmtree(work, ignore_errors=True)
 work.mkdir(parents=True)
 scripts = source / "simulator/scripts/cuda_cases"
 formats = source / "test/Integration/Run/Inputs/matmul_formats.py"
-# `python3` of a script's first line is the one that runs this.
+# `python3` in a script's first line must be the interpreter of this test.
 environment = dict(os.environ, MX_RECORD=str(work / "recorded"), MX_RECORD_TOOLS=str(tools),
                    MX_RECORD_NAME="two", MX_CHIP="sm_90a",
                    PATH=f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}")
@@ -37,7 +37,7 @@ def replay(status=0):
     return run(scripts / "replay.py", work / "recorded", "--device=sim", "--jobs=1", status=status)
 
 
-# A result in f32, then one in bf16 of operands with NaN.
+# A result in f32, then a bf16 result of operands with NaN.
 run(formats, scripts / "record.py", "sim", work / "run", "--first=4", "--count=2",
     "--shape=40x24x128")
 cases = sorted((work / "recorded/cases").iterdir())
@@ -61,7 +61,7 @@ said = replay(status=1)
 assert re.fullmatch(r"two-0000 \w+: 1 of 960 wrong\nsim: 2 cases, 1920 elements, 1 wrong\n",
                     said), said
 
-# A program that cannot be loaded is wrong, and others still run.
+# A program that fails to load is reported, and the others still run.
 (work / "recorded/programs" / program / "manifest.json").write_text("{}")
 said = replay(status=1)
 assert said.endswith("sim: 2 cases, 960 elements, 1 wrong\n"), said

@@ -1,5 +1,4 @@
-"""Every script has a --help that prints how it is used and does nothing else, as do commands of
-the tests.
+"""Checks that every script and test command prints its usage for --help and does nothing else.
 
 RUN: %python %s %mx_src %t
 REQUIRES: numpy
@@ -15,7 +14,7 @@ source, work = map(pathlib.Path, sys.argv[1:])
 scripts = source / "scripts"
 shutil.rmtree(work, ignore_errors=True)
 work.mkdir(parents=True)
-# What a script would begin by itself: none of it may be called.
+# Commands started by scripts; none of them may be called.
 (work / "bin").mkdir()
 for name in ["cmake", "ninja", "apt-get", "g++", "pip", "lit", "clang-format-22"]:
     (work / "bin" / name).write_text(f"#!/bin/sh\necho {name} >> {work}/called\nexit 1\n")

@@ -1,5 +1,5 @@
-"""scripts/nightly on parts that do next to nothing: which run, what their logs and the
-summary say, and that a part with a result on this commit is not repeated.
+"""Runs scripts/nightly on trivial parts and checks the selected parts, their logs and the summary. A part with a result
+on this commit must not be repeated.
 
 RUN: %python %s %mx_src/scripts/nightly %t
 REQUIRES: numpy
@@ -53,14 +53,14 @@ def nightly(*words, parts=table):
 
 
 def ran():
-    """What ran since the last call."""
+    """Returns the parts that ran since the last call."""
     path = work / "ran"
     lines = path.read_text().splitlines() if path.exists() else []
     path.unlink(missing_ok=True)
     return lines
 
 
-# The list, and wrong words, run nothing.
+# --list and invalid arguments run no part.
 status, said, _ = nightly("--list", "--minutes=30")
 assert status == 0 and re.search(r"^good +5 min  passes\nbad +7 min  fails\n"
                                 r"parts +6 min  is divided \(shards parts-1 to parts-3\)\nfuzz +30.5 min ", said), said
@@ -73,14 +73,14 @@ for text in 'part = 1', "[[part]]\nname = 'x'", "[[part", None:
     assert status == 2 and f"expected a table of parts in {other}" in complaint, (text, complaint)
 assert not ran() and not (work / "out").exists()
 
-# A part that is named.
+# A named part.
 status, said, _ = nightly("good")
 assert status == 0 and ran() == ["setup", "good sanitize"], said
 assert re.search(r"^good +passed +0\.0 min +0\.0 CPU min  3 passed$", said, re.M), said
 assert said.endswith("1 of 1 parts passed\n"), said
 
-# All: what has a result is not repeated, a failing part ends at its first failing command,
-# and the parts after it run.
+# All parts: a part with a result is skipped, a failing part ends at its first failing command, and the parts after it
+# run.
 status, said, _ = nightly("--minutes=2", "--seed=42")
 assert status == 1 and ran() == ["setup", "bad", "gcc 1/3", "gcc 2/3", "gcc 3/3"], said
 assert re.search(r"^good +passed .*\nbad +FAILED +0\.0 min +0\.0 CPU min  exit status 3: echo bad .*\n"
@@ -93,7 +93,7 @@ assert log.startswith(f"commit={folder.name}\n") and "\n1 failed\nexit status 3:
 assert "\nMX_NIGHTLY_SEED=42\n" in (folder / "fuzz.log").read_text()
 assert json.loads((folder / "good.json").read_text())["passed"] is True
 
-# A failure is a result too, until it is asked for again; an interrupted part has none.
+# A failure is a result, too, until the part is requested again; an interrupted part is not.
 assert nightly()[0] == 1 and ran() == ["setup"]
 assert nightly("--again", "bad")[0] == 1 and ran() == ["setup", "bad"]
 (folder / "good.json").unlink()
@@ -109,12 +109,12 @@ assert nightly("--again", "parts-2")[0] == 1 and ran() == ["setup", "gcc 2/3"]
 (folder / "parts-2.json").unlink()
 assert nightly("parts")[0] == 0 and ran() == ["setup", "gcc 2/3"]
 
-# Without what the parts need, none of them runs.
+# If a requirement of the parts is missing, none of them runs.
 table.write_text(TABLE.format(work=work).replace("ran\"\n[[", "ran; false\"\n[[", 1))
 status, said, complaint = nightly("--again")
 assert status == 1 and "failed" in complaint and ran() == ["setup"], (said, complaint)
 
-# Of the real table, each part says what it runs, and how long that takes: 150 minutes in all.
+# Each part of the real table names its commands and its duration: 150 minutes in all.
 real = script.with_suffix(".toml")
 status, said, _ = nightly("--list", parts=real)
 assert status == 0

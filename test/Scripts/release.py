@@ -1,5 +1,5 @@
-"""scripts/release on a small repository of its own, with a stand-in for scripts/wheel: what it
-makes, and what it refuses. No wheel is built; the metadata is that of the build backend.
+"""Runs scripts/release on a small repository, with a stand-in for scripts/wheel, and checks its outputs and errors. No
+wheel is built; the build backend provides the metadata.
 
 REQUIRES: wheel-runtime, numpy
 TIER: slow
@@ -55,7 +55,7 @@ def refuses(words, status, said, **more):
 
 
 def edit(name, old, new):
-    """What a change of one file makes it say; the file is as before afterwards."""
+    """Returns the output after a change of one file, which is restored afterwards."""
     text = (repo / name).read_text()
     assert old in text, (name, old)
     (repo / name).write_text(text.replace(old, new, 1))
@@ -77,7 +77,7 @@ git("init", "-q")
 commit()
 dry = "--dry-run", f"--out={out}"
 
-# A dry run makes all but the wheels; without --out nothing is kept.
+# A dry run creates all outputs but the wheels; without --out it keeps no file.
 done = release(*dry)
 assert done.returncode == 0 and not done.stderr, done
 assert sorted(p.name for p in out.iterdir()) == ["NOTES.md", "SHA256SUMS", f"mx-{version}.tar.gz"]
@@ -129,7 +129,7 @@ assert release("--dry-run", f"--tag=v{version}").returncode == 0
 commit()
 refuses([*dry, f"--tag=v{version}"], 1, "on the commit that is checked out, found it on another")
 
-# Metadata, made by the backend of what pyproject.toml says.
+# Metadata that the backend derives from pyproject.toml.
 for old, new, said in (
         ('license = "Apache-2.0 WITH LLVM-exception"', 'license = "MIT"', "expected the license Apache-2.0 WITH LLVM-exception, found MIT"),
         ('license = "Apache-2.0 WITH LLVM-exception"', 'license = "Apache 2"', "Apache 2"),
@@ -150,7 +150,7 @@ assert release("--dry-run", "--wheels=compiler").returncode == 0
 undo()
 refuses(dry, 1, f"{work}/python3 lacks what makes wheels", MX_PYTHON=f"{work}/python3")
 
-# The extra asks for the version of PyTorch that scripts/torch_probe.py asks for.
+# The extra requires the PyTorch version of scripts/torch_probe.py.
 sys.path.insert(0, str(source / "scripts"))
 from torch_probe import NEEDED
 oldest = "torch>=" + ".".join(map(str, NEEDED["torch"]))

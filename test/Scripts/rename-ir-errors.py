@@ -1,5 +1,4 @@
-"""Files that rename-ir cannot read, and tables that make no sense, end with status 2 and
-one message, and then no file is written.
+"""Runs rename-ir on unreadable files and invalid tables: it ends with status 2 and a message, without output.
 
 RUN: %python %s %mx_src/scripts/rename-ir %S/Inputs/rename-ir %t
 """

@@ -1,4 +1,5 @@
-"""Every row of test/Frozen/Renamed.md is done, and scripts/rename-ir applies it, both ways.
+"""Checks every row of test/Frozen/Renamed.md: the rename is in effect, and scripts/rename-ir applies it in both
+directions.
 
 RUN: %python %s %mx_src
 """
@@ -22,13 +23,13 @@ assert len(rows) == len([line for line in lines if not line.startswith("| done")
 
 
 def write(row, name, where):
-    """Text that uses the name of a row in one of the places that it lists."""
+    """Text with the name of a row in a listed place."""
     if row.kind == "op":
         return f"func.func @f() {{\n  {name} %x : index\n}}\n"
     if row.kind == "type":
         return f"func.func @f(%x: {name}<2>)\n"
     if row.kind in ("pass", "option"):
-        command = "// " + "RUN" + ": mx-opt %s --"  # else lit would take it for this test's
+        command = "// " + "RUN" + ": mx-opt %s --"  # split, so that lit does not take it for a line of this test
         return f"{command}{name if row.kind == 'pass' else f'{where}={name}'}\n"
     if row.kind == "name":
         name = name.replace("*", "in")
@@ -52,7 +53,7 @@ for row in rows:
             found = rename.Renamer(before, rules).run()
             assert found == after, f"{row}: expected\n{after}found\n{found}"
 
-# Operations that upstream's replaced.
+# Operations replaced by upstream operations.
 for old, new in (
     ("%m = mxgpu.warp_max %x", "%m = gpu.subgroup_reduce maxui %x uniform : (i32) -> i32"),
     ("%b = mxgpu.atomic_add %n to %m[%i] : memref<?xi32>",

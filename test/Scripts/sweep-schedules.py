@@ -1,5 +1,5 @@
-"""scripts/sweep-schedules: what it finds, that it goes on after an interruption
-and that shards share out all cases.
+"""Checks the findings of scripts/sweep-schedules, its continuation after an interruption, and the partition of cases
+into shards.
 
 RUN: %python %s %mx_src/scripts/sweep-schedules %mx_obj/bin %t
 REQUIRES: compiler, numpy
@@ -32,7 +32,7 @@ def expect(found, status, text):
 
 
 def make_tools(name, code):
-    """The tools, but with `code` at work on what mx-run leaves behind."""
+    """Creates tools that run `code` on the outputs of mx-run."""
     bin_dir = os.path.join(directory, name)
     os.makedirs(bin_dir)
     for tool in ("mx-opt", "mx-translate"):
@@ -53,8 +53,8 @@ FLIP = """with open(result, 'r+b') as file:
     file.write(bytes([byte ^ 1]))
 """
 
-# The last bit of one element of the second run; an exponent in both; a run that
-# breaks; nothing wrong, which tries again what failed.
+# The last bit of one element in the second run; an exponent in both runs; a crash; no fault, which retries the failed
+# cases.
 flip = make_tools("flip", "if result.endswith('y1.npy'):\n  " + FLIP.replace("WHERE", "8").replace("\n", "\n  ").rstrip() + "\n")
 expect(sweep("--bin", flip), 1, "multiprocessors: other bits than with seed 0")
 expect(sweep("--bin", flip), 1, "0 right, 0 refused, 2 failed")
@@ -64,7 +64,7 @@ broken = make_tools("broken", "status = 3\n")
 expect(sweep("--bin", broken, "--retry"), 1, "seed 0 on 2 multiprocessors: exit status 3")
 expect(sweep("--bin", tools, "--retry"), 0, "2 right, 0 refused, 0 failed")
 
-# Cut short within the last line: one is kept, one is run again.
+# Truncated within the last line: the first case is kept, the second is run again.
 with open(state) as file:
     text = "".join(file.readlines()[-2:])
 with open(state, "w") as file:
@@ -78,7 +78,7 @@ if json.loads(lines[0])[1] != "ok" or json.loads(lines[2])[1] != "failed" or len
 expect(sweep("--bin", directory), 2, "mx-opt not found: build first, or say --bin")
 expect(sweep("--bin", tools, "--shard=3/2"), 2, "expected I/N with 1 <= I <= N, found '3/2'")
 
-# What the compiler refuses is no failure.
+# A schedule refused by the compiler is not a failure.
 loader = importlib.machinery.SourceFileLoader("sweep_schedules", script)
 module = importlib.util.module_from_spec(importlib.util.spec_from_loader("sweep_schedules", loader))
 loader.exec_module(module)

@@ -1,6 +1,5 @@
-"""The preset gcc makes each warning an error where g++ is of the version that the suite is
-built with, and of no other; not with the sanitizers, with which g++ warns of correct code.
-Only the runtime is configured, which takes seconds.
+"""Checks that the preset gcc turns warnings into errors only for the g++ version of the suite's build, and not with
+sanitizers, which make g++ warn about correct code. Only the runtime is configured, which takes seconds.
 
 RUN: %python %s %cmake %ninja %mx_src %t
 REQUIRES: numpy

@@ -1,4 +1,4 @@
-"""The repository is within the table of scripts/check-weight, which sees each way to exceed it.
+"""Checks the repository against the table of scripts/check-weight, and the report of each kind of excess.
 
 RUN: %python %s %mx_src %t
 """
@@ -44,7 +44,7 @@ status, said, error = check(root=source)
 print(said)
 assert status == 0 and not error, error
 
-# What is within: a bit of everything, files that git does not know, binary ones.
+# Within the limits: files of each kind, untracked files, binary files.
 git("init", "-q")
 write("test/Scripts/weight.txt", TABLE)
 write("lib/A/a.cpp", "1\n2\n")
@@ -60,7 +60,7 @@ table.write_text(TABLE.replace("4 lines rest", "5 lines rest"))
 status, said, error = check()
 assert status == 0 and not error and "      4 of       4 lines  code\n" in said, (said, error)
 
-# Each unit, and one file more of a component, wherever it lies.
+# Each unit, and one file too many in a component, in any folder.
 write("lib/B/b.cpp", "1\n")
 exceeds("code: expected at most 4 lines, found 5")
 git("rm", "-qf", "lib/B/b.cpp")
@@ -77,7 +77,7 @@ status, said, error = check("--update")
 assert status == 1 and "rest: expected at most 4 lines, found 5" in error, error
 assert table.read_text() == HEAD + "500 lines code: lib tools\n500 words pages: docs\n4 lines rest: .\n1 files large files: .\n"
 
-# A table that makes no sense; none; an export.
+# An invalid table; no table; an export.
 table.write_text(TABLE + "5 pages docs\n")
 assert check() == (2, "", f"check-weight: error: {table}:6: expected 'NUMBER UNIT NAME: PATH...', found '5 pages docs'\n")
 export = work / "export"

@@ -1,6 +1,5 @@
-"""Workflows call scripts that exist, ask for no more rights than they need, and pin actions by
-commits. scripts/lint --workflows checks more, where its programs are installed; the programs
-are named where they are not.
+"""Checks workflows: they call existing scripts, request minimal permissions, and pin actions by commit. scripts/lint
+--workflows checks more if its programs are installed; it names missing programs.
 
 RUN: %python %s %mx_src %t
 """
@@ -18,7 +17,7 @@ OPTION = re.compile(r"(?:scripts|\.ci)/[\w-]+((?: --[\w-]+)+)")
 
 
 def check(text):
-    """What is wrong with a workflow, a line each."""
+    """Returns the errors of a workflow, a line each."""
     lines = text.splitlines()
     if "permissions: {}" not in lines:
         yield "expected 'permissions: {}' for the whole workflow"
@@ -58,7 +57,7 @@ for name, text in texts.items():
     found = list(check(text))
     assert not found, (name, found)
 
-# One mistake is found, whichever it is.
+# Each single mistake is reported.
 for name, old, new, said in (
         ("suite.yml", "permissions: {}", "permissions: read-all", "for the whole workflow"),
         ("suite.yml", " # v7.0.1", "", "pinned"),
@@ -73,7 +72,7 @@ for name, old, new, said in (
     found = list(check(texts[name].replace(old, new)))
     assert any(said in line for line in found), (name, old, found)
 
-# The names of the parts, as the workflow makes its matrix of them.
+# Names of the parts, as in the matrix of the workflow.
 listed = subprocess.run([sys.executable, root / "scripts/nightly", "--list"], capture_output=True, text=True)
 assert listed.returncode == 0 and all(re.match(r"[\w-]+ ", line) for line in listed.stdout.splitlines()), listed
 

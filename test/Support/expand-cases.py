@@ -1,4 +1,4 @@
-# Templates of IR tests: a case is its template with other texts and blocks.
+# Templates of IR tests: a case is its template with texts and blocks replaced.
 # RUN: %python %s %expand_cases
 
 import pathlib
@@ -59,7 +59,7 @@ def case(text):
     return text
 
 
-# Defaults, other texts, other blocks, and the lines of a block at its depth.
+# Default texts, replaced texts, replaced blocks, and block lines indented to their depth.
 assert case("\n// Why.\n// USE op\n") == "// Why.\nop 1 {\n  inner 1\n}"
 assert case("\n// USE op\n// SET n = 2 = 2\n") == "op 2 = 2 {\n  inner 2 = 2\n}"
 assert case("\n// USE op body\nloop {\n  ${n}\n}\n") == "op 1 {\n  loop {\n    1\n  }\n}"
@@ -68,22 +68,22 @@ assert case("\n// USE op\n// BLOCK body\n// BLOCK above\nx\n") == "op 1 {\n  x\n
 assert case("\n// USE both\n") == "op 1 {\n  note\n  inner 1\n}"
 assert case("\n// USE both above\n// SET n = 3\nx\n\n") == "op 3 {\n  x\n  inner 3\n}"
 assert case("\nop\n") == "op"
-# A name that the template lacks would leave a case without its difference.
+# A name missing in the template would drop the case's difference.
 assert case("\n// USE up\n") == "26: error: expected one of op, both, found up"
 assert case("\n// USE op\n// SET m = 2\n") == "26: error: expected one of n, found m"
 assert case("\n// USE op tail\nx\n") == "26: error: expected one of above, body, found tail"
 assert case("\n// USE op\n// BLOCK tail\nx\n") == "26: error: expected one of above, body, found tail"
 assert case("\n// USE op\nx\n") == "26: error: expected a block, found 'x'"
-# A separator that is missing would join two cases, or make a template of a case.
+# A missing separator would join two cases, or make a template of a case.
 assert case("\n// USE op body\nx\n\n// USE op\n") == "26: error: expected one case in a section, found USE, USE"
 assert case("\n// USE op body\nx\n\n// TEMPLATE new\n") == "26: error: expected one case in a section, found USE, TEMPLATE"
 assert case("\n// TEMPLATE new\nx\n") == " error: expected a case of each template, found none of new"
 assert case("\n// TEMPLATE op\nx\n") == "26: error: expected one template op, found another"
-# Paragraphs are cases, each with its line; prose belongs to the next one.
+# Paragraphs are cases, each with its line; prose belongs to the next case.
 assert expand("\n// CASES op body\nx ${n}\n\n// Why.\n\n// SET n = 2\n// BLOCK above\ny\n") == [
     "// 29\nop 1 {\n  x 1\n}", "// 31\nop 2 {\n  y\n  // Why.\n}"]
 assert expand("\n// CASES\nop a\n\n// expected-error {{x}}\n\nop b\n// -----\nop c\n") == [
     "// 29\nop a", "// 31\n// expected-error {{x}}", "// 33\nop b", "// 35\nop c"]
 assert case("\n// CASES op\n// SET n = 2\n\n// SET m = 2\n") == "31: error: expected one of n, found m"
-# A blank line that is missing would join two cases.
+# A missing blank line would join two cases.
 assert case("\n// CASES op body\nx\n// SET n = 2\ny\n") == "29: error: expected texts above the code of a case, found n = 2"

@@ -1,8 +1,7 @@
-"""Compares the host codecs with numpy and ml_dtypes: every code, every bf16
-value, values around every rounding boundary and random binary32 values.
+"""Compares the host codecs with numpy and ml_dtypes: every code, every bf16 value, values around every rounding
+boundary and random binary32 values.
 
-Casts to narrow floats are those of ml_dtypes, which does not saturate, so that
-values are clipped to the format's range first."""
+ml_dtypes does not saturate in casts to narrow floats, so values are clipped to the format's range first."""
 # REQUIRES: numpy
 # RUN: %python %s %mx_obj/unittests/mx-codec-dump
 

@@ -18,12 +18,12 @@ from work_folder import enter, write
 tools, work = sys.argv[1:]
 enter(work)
 os.environ["MX_DEVICE"] = "sim"
-# Red; a title, by the sequence of one character; a bell and a carriage return.
+# Red; a title, by an 8-bit control; a bell and a carriage return.
 EVIL = "\x1b[31mred\x9b31m\x07\rover"
 
 
 def check(text, *words):
-    """`text` has the words, and nothing that a terminal obeys."""
+    """Checks that `text` contains the words, and no terminal controls."""
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", text), repr(text)
     for word in words:
         assert word in text, (word, text)
@@ -31,7 +31,7 @@ def check(text, *words):
 
 def run(status, words, *command):
     done = subprocess.run([os.path.join(tools, command[0]), *command[1:]], capture_output=True, timeout=60)
-    text = (done.stdout + done.stderr).decode()  # which has to be UTF-8
+    text = (done.stdout + done.stderr).decode()  # must be UTF-8
     assert done.returncode == status, (command, done)
     check(text, *words)
 
@@ -75,7 +75,7 @@ def change_type(m):
 
 
 def rename_kernel(m):
-    # Everywhere that it is named.
+    # All places that name the kernel.
     name = m["kernels"][0]["name"]
     m.update(json.loads(json.dumps(m).replace(json.dumps(name), json.dumps(EVIL))))
 
@@ -113,8 +113,8 @@ except mx.Error as error:
 else:
     raise AssertionError("expected an error")
 
-# Programs: names, locations and the line that is shown. MLIR's own escapes, and bytes; a
-# carriage return would end the line.
+# Programs: names, locations and the source line, with MLIR's own escapes and bytes; a carriage return would end the
+# line.
 LINE, SHOWN_LINE = EVIL.replace("\r", ""), SHOWN.replace("\\x0D", "")
 write("name.mlir", f'func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {{ // {LINE}\n  return %nothing : tensor<4xf32>\n}}\n')
 write("line.mlir", f'func.func @main() -> i32 {{ return %nothing : i32 }} // {LINE}\n')

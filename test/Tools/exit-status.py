@@ -1,5 +1,5 @@
-"""One fault has one exit status, whichever tool meets it and with or without
---check=cpu (docs/guide/Run.md), and no failure is silent.
+"""Checks that a fault yields the same exit status in every tool, with and without --check=cpu (docs/guide/Run.md), and
+that every failure prints a message.
 
 RUN: %python %s %mx_obj/bin %examples %mx_src/runtime/test/kernels.ptx %t
 REQUIRES: compiler, numpy
@@ -102,7 +102,7 @@ ends(0, "mx-run", "--device=sim", matmul, "--arg", empty, "--arg", empty)
 ends(4, "mx-run", "--device=sim", "--check=cpu", matmul, "--arg", empty, "--arg", empty,
      says="nothing was compared")
 
-# 1 and 2 of the assembler: it refuses, and it is not there.
+# Status 1 if the assembler rejects the program, 2 if the assembler is missing.
 ends(1, "mx-compile", matmul, "-o", "out", "--ptxas=/bin/false")
 ends(2, "mx-compile", matmul, "-o", "out", "--ptxas=/no/such/ptxas", says="/no/such/ptxas")
 

@@ -1,6 +1,6 @@
-"""A named pipe, a directory or a device in place of any file that is read: each tool, the
-runtime and Python refuse it in the same words before they open it, where they would wait for
-a writer or read without end. Pipes that a shell gives by descriptor are read.
+"""A named pipe, a directory or a device in place of an input file: the tools, the runtime and Python refuse it in the
+same words before they open it, as they would otherwise wait for a writer or read forever. Pipes passed by a shell as
+descriptors are read.
 
 RUN: %python %s %mx_obj/bin %mx_src %t
 RUN: %python %mx_src/test/python/work_folder.py %t
@@ -68,10 +68,10 @@ for command in ("mx-opt", "places.mlir"), ("mx-run", "places.mlir"), ("mx-compil
 done = run(["mx-opt", "/dev/stdin"], input="func.func @main() {\n  wrong\n}\n")
 assert "  wrong\n  ^" in done.stderr, done
 
-# A device that ends is a file without bytes.
+# A device that ends reads as an empty file.
 assert run(["mx-opt", "/dev/null"]).returncode == 0
 
-# A folder that an option names is not an input.
+# A folder named by an option is not an input.
 os.mkdir("tree")
 assert run(["mx-opt", "it.mlir", "--canonicalize", "--mlir-print-ir-after-all", "--mlir-print-ir-tree-dir", "tree"]).returncode == 0
 
@@ -113,7 +113,7 @@ for path, kind in KINDS.items():
             assert str(error) == f"{path}: expected a file, found {kind}", error
         else:
             raise AssertionError(f"{path} was read")
-# What lies in the cache in place of a program is written anew.
+# An invalid file in the cache is replaced.
 program = mx.compile(PROGRAM)
 [entry] = [p for p in pathlib.Path(os.environ["MX_CACHE_DIR"]).rglob("*") if p.is_file() and p.suffix != ".lock"]
 entry.unlink()
@@ -133,7 +133,7 @@ for command in ("mx-launch it --arg <(cat x.npy) --result z.npy", "cat x.npy | m
         assert (np.load("z.npy") == np.load("y.npy")).all()
         os.remove("z.npy")
 
-# Constants are not read where their size is wrong: a file of a TiB would not fit.
+# Constants of wrong size are not read: a file of a TiB would not fit.
 for size in 0, 12, 20, 1 << 40:
     with open("it/constants.bin", "r+b") as file:
         file.truncate(size)

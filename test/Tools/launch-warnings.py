@@ -1,6 +1,6 @@
-"""Findings of class warning reach whoever launches, and decide the status where it is asked
-for. Each tcgen05.wait and tcgen05.fence of a matmul is deleted from its PTX: mx-launch tells,
-with status 0, and with MX_SIM_WARNINGS=error with status 1. Python has a warning of its own.
+"""Checks that findings of class warning are printed at launch, and determine the status on request. Each tcgen05.wait
+and tcgen05.fence of a matmul is deleted from its PTX: mx-launch reports it with status 0, and with
+MX_SIM_WARNINGS=error with status 1. Python uses a separate warning class.
 
 RUN: %python %s %mx_obj/bin %examples/matmul.mlir %t
 REQUIRES: compiler, numpy
@@ -18,7 +18,7 @@ from work_folder import enter
 
 tools, program, work = sys.argv[1:]
 enter(work)
-# Few multiprocessors, so that each computes many tiles and uses its accumulators again.
+# Few multiprocessors, so that each computes many tiles and reuses its accumulators.
 os.environ.update(MX_DEVICE="sim", MX_SIM_SM_COUNT="2")
 
 
@@ -52,7 +52,7 @@ def cut(deleted):
 
 
 def is_seen(deleted, kind):
-    """Whether mx-launch has findings of that kind, as warnings and as errors alike."""
+    """Tests whether mx-launch reports findings of that kind, as warnings and as errors alike."""
     cut(deleted)
     seen = []
     for files in arguments:
@@ -83,12 +83,12 @@ around = [i for i in fences if any(barrier in lines[j] for j in (i - 1, i + 1) f
 assert len(around) == 4, around
 alone = [i for i in fences if i not in around and not is_seen([i], "tcgen05-fence")]
 assert len(fences) - len(around) - len(alone) >= 2
-# The warp that multiplies has one after the wait for an accumulator, and one after that for
-# operands, of which the second would do.
+# The MMA warp fences after the wait for an accumulator and after the wait for operands; the second fence alone would
+# suffice.
 assert len(alone) == 2 and is_seen(alone, "tcgen05-fence"), alone
 assert is_seen(fences, "tcgen05-fence")
 
-# Python, and a kernel that was warned of is not warned of again.
+# Python; a kernel is warned about once.
 cut([waits[0]])
 import mx_compiler as mx
 

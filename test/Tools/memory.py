@@ -1,6 +1,5 @@
-"""Sizes that come from a user and that there is no memory for: a message and
-exit status 2 from every tool and the Python package, with little address space
-and with all of it.
+"""User sizes that exceed the memory: every tool and the Python package must end with a message and exit status 2, with
+limited and with unlimited address space.
 
 RUN: %python %s %mx_obj/bin %examples %t
 RUN: %python %mx_src/test/python/work_folder.py %t
@@ -39,7 +38,7 @@ def refuses(says, tool, *arguments, mebibytes=None):
 
 
 def empty(name, shape, dtype="<u2"):
-    """Without items, whatever its other extents: NumPy would not make it."""
+    """Writes an array without items, with extents that NumPy would refuse."""
     header = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
     with open(name, "wb") as file:
         file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
@@ -52,7 +51,7 @@ most = empty("most.npy", (1 << 40, 0))
 x = "x.npy"
 np.save(x, np.ones((128, 64), np.uint16))
 
-# Matmuls whose operands have no items and whose results have 2^40 and 2^80.
+# Matmuls of empty operands with results of 2^40 and 2^80 elements.
 for operand in million, most:
     for limit in None, 4096:
         sim = ("no memory for" if operand == million else "matmul.mlir:29:8: "
@@ -82,7 +81,7 @@ static = write("static.mlir", """func.func @main() -> tensor<1099511627776x4096x
 for device in "cpu", "sim":
     refuses("static.mlir:", "mx-run", f"--device={device}", static)
 
-# Files whose header says more than the file has, and files that are too large.
+# Files shorter than their header claims, and files that are too large.
 for tool, arguments in ("mx-run", ["--device=cpu", matmul]), ("mx-launch", ["matmul"]):
     if tool == "mx-launch":
         subprocess.run([os.path.join(tools, "mx-compile"), matmul, "-o", "matmul", "--ptxas=none"],
@@ -94,7 +93,7 @@ for tool, arguments in ("mx-run", ["--device=cpu", matmul]), ("mx-launch", ["mat
     refuses("no memory for the 4294967296 bytes", tool, *arguments, "--arg", "huge.npy", "--arg", x,
             mebibytes=3072)
 
-# Manifests that ask for results and workspaces of any size.
+# Manifests that request results and workspaces of any size.
 manifest = json.load(open("matmul/manifest.json"))
 entry = manifest["entries"][0]
 os.environ["MX_DEVICE"] = "sim"
@@ -105,7 +104,7 @@ for size in 1 << 33, 1 << 45, 1 << 62, (1 << 63) - 1:
         shutil.copy("matmul/kernels.ptx", "asks")
         write("asks/manifest.json", json.dumps({**manifest, "entries": [{**entry, **change}]}))
         for limit in 2048, None:
-            # What fits is poisoned, which takes long: without a limit more than any host has.
+            # Memory that fits is poisoned, which takes long: without a limit, request more than any host provides.
             if limit or size > 1 << 40:
                 refuses("mx-launch: ", "mx-launch", "asks", *args, mebibytes=limit)
 
@@ -132,7 +131,7 @@ for size in 1 << 34, 1 << 50, (1 << 64) - 1:
     write("buffers.json", json.dumps({"buffers": {"b": {"bytes": size}}, "launches": []}))
     refuses("buffers.json", "mx-sim", "small.ptx", "buffers.json", mebibytes=2048)
 
-# More than one thread's stack has no room: slower, and nothing else.
+# Only one thread's stack fits: slower, but correct.
 write("blocks.json", json.dumps({"kernel": "k", "grid": [64], "block": [128]}))
 done = subprocess.run(["sh", "-c", 'ulimit -s 1048576; ulimit -v 1048576; exec "$@"', "sh",
                        os.path.join(tools, "mx-sim"), "small.ptx", "blocks.json"],
@@ -140,7 +139,7 @@ done = subprocess.run(["sh", "-c", 'ulimit -s 1048576; ulimit -v 1048576; exec "
 if done.returncode:
     wrong.append(f"mx-sim without threads: {done.returncode}: {done.stderr[-2000:]}")
 
-# The package raises, and goes on.
+# The package raises, and continues.
 refuses("out of memory OutOfMemory\nstill here", sys.executable, "-c", """
 import sys, mx_compiler as mx
 mx.set_device("sim")

@@ -1,6 +1,6 @@
-"""What tools and the Python package say by themselves: that there is no GPU, and how long
-something takes on a terminal; colors; and that all of it can be switched off. Terminals are
-pseudo-terminals, and what is left on their screen is what a small emulation has in the end.
+"""Unsolicited messages of the tools and the Python package: the notice about a missing GPU, progress on a terminal,
+colors, and the switches for all of them. Terminals are pseudo-terminals, and a small emulation computes their final
+screen.
 
 RUN: %python %s %mx_obj/bin %mx_libs/libmx_runtime%shlibext %t
 REQUIRES: compiler, numpy
@@ -26,18 +26,17 @@ CLEAN.update(MX_CUDA_DRIVER="/no/such/libcuda.so", TERM="xterm")
 
 
 def run(*words, **environment):
-    """The standard error of a command that succeeds."""
+    """Returns the standard error of a command that succeeds."""
     done = subprocess.run(words, capture_output=True, text=True, timeout=120, env={**CLEAN, **environment})
     assert done.returncode == 0, (words, done)
     return done.stderr
 
 
 def on_terminal(*words, until=None, interrupt=False, width=80, **environment):
-    """The status and all that a command writes to a terminal; ended by Ctrl-C once `until`
-    has appeared."""
+    """Returns the status and the output of a command on a terminal; sends Ctrl-C once `until` appears."""
     child, terminal = pty.fork()
     if child == 0:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a suite in the background ignores it
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # background suites ignore it
         os.environ.clear()
         os.environ.update(CLEAN, COLUMNS=str(width), **environment)
         subprocess.run(["stty", "cols", str(width)], check=True)
@@ -85,7 +84,7 @@ def tool(name):
 
 
 def of_tool(lines):
-    """The lines that a tool says by itself: the compiler has remarks, which begin with a place."""
+    """Returns the notices of a tool: compiler remarks begin with a location."""
     return [line for line in lines if "mx-" in line]
 
 
@@ -117,7 +116,7 @@ for command in [tool("mx-run"), add, "--arg=x.npy", "--device=sim"], [tool("mx-c
     for more, environment in ((["--quiet"], {}), ([], {"MX_QUIET": "1"})):
         assert run(*command, *more, **environment) == "", (command, more, environment)
 
-# Python says it once, when a device is first needed, and only where no one chose it.
+# Python prints the notice once, when a device is first needed, unless the user has chosen a device.
 USE = "import mx_compiler as mx, numpy as np{0}; [mx.array(np.ones(3, 'f4')).numpy() for _ in range(2)]"
 PYTHON = "mx_compiler: no GPU here can run programs of mx: they run on the simulator"
 for choice in "", "; mx.set_device()", "; mx.set_device('auto'); mx.set_device('auto')":
@@ -129,7 +128,7 @@ for choice, environment in (("; mx.set_device('sim')", {}), ("", {"MX_DEVICE": "
     assert run(sys.executable, "-c", USE.format(choice), **environment) == "", (choice, environment)
 assert run(sys.executable, "-c", "import mx_compiler") == ""
 
-# The library is silent in the processes of others.
+# The library prints no notices in foreign processes.
 LIBRARY = """import ctypes, sys
 mx, pointer = ctypes.CDLL(sys.argv[1]), ctypes.c_void_p()
 assert mx.mxMemAlloc(ctypes.byref(pointer), ctypes.c_size_t(64)) == 0
@@ -159,7 +158,7 @@ compiling = [tool("mx-compile"), add, "-o", "slow", f"--ptxas={os.path.abspath(s
 status, text = on_terminal(*compiling)
 assert status == 0 and "mx-compile: compiling, 2 s\r" in text and "compiling, 3 s\r" in text, (status, text)
 assert not of_tool(screen(text)), screen(text)
-# Narrower than the line: it is cut, as a line that wraps could not be taken away.
+# A narrow terminal: the line is truncated, because a wrapped line could not be erased.
 status, text = on_terminal(*compiling, width=12)
 assert "\x1b[Kmx-compile:\r" in text and not of_tool(screen(text)), text
 for more, environment in ((["--quiet"], {}), ([], {"MX_QUIET": "1"}), ([], {"TERM": "dumb"})):
@@ -167,7 +166,7 @@ for more, environment in ((["--quiet"], {}), ([], {"MX_QUIET": "1"}), ([], {"TER
     assert status == 0 and not of_tool(text.split("\n")), (more, environment, text)
 assert not of_tool(run(*compiling).splitlines())
 
-# Ctrl-C takes the line away and ends the tool as ever.
+# Ctrl-C erases the line and ends the tool as usual.
 status, text = on_terminal(tool("mx-sim"), "spin.json", until=b"mx-sim: simulating, 2 s", interrupt=True)
 assert os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGINT, status
 assert not any(screen(text)), screen(text)

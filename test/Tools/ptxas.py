@@ -1,6 +1,6 @@
-"""An assembler that is named without a slash is looked up on PATH, as by a shell, and not in the current folder: by MX_PTXAS and
---ptxas. One of a CUDA whose ptxas does not read the PTX of kernels is passed over, and the next is taken; one that was asked for
-fails, and mx says why. In mx-compile, Python, the report of python -m mx_compiler, and simulator/scripts/find_ptxas.py.
+"""Checks the search for ptxas by MX_PTXAS and --ptxas in mx-compile, Python, the report of python -m mx_compiler, and
+simulator/scripts/find_ptxas.py. A name without a slash is looked up on PATH as by a shell, not in the current folder. A
+found ptxas that is too old for the kernels' PTX is skipped for the next; a requested one fails with the reason.
 
 RUN: %python %s %mx_obj/bin %mx_src %t
 REQUIRES: compiler, numpy
@@ -16,7 +16,7 @@ from work_folder import enter, write
 tools, source, work = sys.argv[1:]
 enter(work)
 
-# It knows the chips, and fails as ptxas does where its CUDA is too old.
+# Accepts the chips, and fails like the ptxas of a CUDA that is too old.
 ASSEMBLER = """#!/bin/sh
 echo "$0" >> {log}
 for word; do
@@ -51,7 +51,8 @@ FIND = [sys.executable, os.path.join(source, "simulator", "scripts", "find_ptxas
 
 
 def run(command, folder, **variables):
-    """Runs a command with a folder first on PATH: status, message, the assemblers that ran, and what made the kernels."""
+    """Runs a command with a folder first on PATH: returns status, message, the assemblers that ran, and the origin of
+    the kernels."""
     open(log, "w").close()
     subprocess.run(["rm", "-rf", "out"], check=True)
     environment = {name: value for name, value in os.environ.items() if name not in ("MX_PTXAS", "CUDA_HOME")}
@@ -90,7 +91,7 @@ for name, command in COMPILERS.items():
     assert ("expected ptxas of CUDA 12.9 or newer, which reads PTX 8.8: name it, or none for kernels that "
             "the driver assembles") in text, (name, text)
 
-# Only old ones, in Python; mx-compile also looks in /usr/local/cuda.
+# Only outdated ones, in Python; mx-compile also searches /usr/local/cuda.
 assert ptxas.choose([old], False, "sm_120a") == "none"
 assert ptxas.choose([old], True, "sm_120a") == old
 assert ptxas.choose([old, new], False, "sm_120a") == new

@@ -1,6 +1,5 @@
-"""Sizes and steps that are wrong when a program is called: the reference path,
-plans that mx-run makes and plans that mx-launch reads refuse them with the same
-words at the same place, and with status 2.
+"""Checks call-time errors of sizes and steps: the reference path, plans of mx-run and plans read by mx-launch must
+refuse them with the same words at the same location, with status 2.
 
 RUN: %python %s %mx_obj/bin %examples %t
 REQUIRES: compiler, numpy
@@ -24,7 +23,7 @@ def call(*arguments):
 
 
 def refuses(name, says, *arguments):
-    """Every tool ends with status 2, and says `says` at its place."""
+    """Checks that every tool ends with status 2 and the message `says` at its location."""
     files = []
     for i, argument in enumerate(arguments):
         np.save(f"arg{i}.npy", argument)
@@ -35,7 +34,7 @@ def refuses(name, says, *arguments):
         "launch": call("mx-launch", name, "--device=sim", *files),
     }
     for run, (status, text) in runs.items():
-        # Not what the compiler remarks.
+        # Skip remarks of the compiler.
         lines = [line for line in text.split("\n") if not line.startswith(" ") and ": remark: " not in line]
         text = re.sub(r"^mx-\w+: entry 'main': ", "", lines[0])
         text = re.sub(r"^(\S+:\d+:\d+: )(error: )?('mx\.\w+' op )?", r"\1", text)
@@ -48,7 +47,7 @@ def program(name, text):
     assert status == 0, text
 
 
-# Loops that would not end.
+# Endless loops.
 program("loop", """func.func @main(%step: index) -> index {
   %c0 = arith.constant 0 : index
   %c4 = arith.constant 4 : index
@@ -120,7 +119,7 @@ for rows, columns, says in [
 ]:
     refuses("reshape", f"reshape.mlir:2:8: expected dimension {says}", np.zeros(12, np.float32), np.int64(rows), np.int64(columns))
 
-# Shapes that do not fit together, which no type says.
+# Mismatching shapes that types do not express.
 program("quantize", """!x = tensor<?x?xbf16>
 !e = tensor<?x?xf8E4M3FN>
 !s = tensor<?x?xf8E8M0FNU>
@@ -139,7 +138,7 @@ refuses("quantize", "quantize.mlir:7:10: expected dimension 1 of scales to be 4,
 refuses("quantize", "quantize.mlir:7:10: expected dimension 1 of input to be a multiple of 32, found 100; the nearest "
         "are 96 and 128", x[:, :100].copy(), np.int64(128), np.int64(100), np.int64(3))
 
-# Batches that mx-quantize-matmuls puts together: 2 x 3 matrices are as many as 3 x 2.
+# Batches that mx-quantize-matmuls merges: 2 x 3 matrices are as many as 3 x 2.
 write("batches.mlir", """!x = tensor<?x?x8x64xf32>
 !w = tensor<?x?x16x64xf32>
 !y = tensor<?x?x8x16xf32>
@@ -163,7 +162,7 @@ for w, y, says in [
     refuses("quantized", f"batches.mlir:8:8: expected dimension {says}", np.zeros((2, 3, 8, 64), np.float32),
             np.zeros((*w, 16, 64), np.float32), np.zeros((*y, 8, 16), np.float32))
 
-# A scale for each row and block: tiles, in which the GPU reads them, do not tell how many there are.
+# One scale per row and block: GPU scale tiles do not record the number of scales.
 program("scales", """!e = tensor<?x?xf8E4M3FN>
 !s = tensor<?x?xf8E8M0FNU>
 func.func @main(%a: !e, %a_scales: !s, %b: !e, %b_scales: !s, %out: tensor<?x?xf32>) -> tensor<?x?xf32> {
@@ -174,7 +173,7 @@ func.func @main(%a: !e, %a_scales: !s, %b: !e, %b_scales: !s, %out: tensor<?x?xf
 
 
 def ones(*shape):
-    """Of f8E4M3FN and, as scales, of f8E8M0FNU 0.5 and 2 ** -71."""
+    """Operands with f8E4M3FN elements and f8E8M0FNU scales of 0.5 and 2 ** -71."""
     return np.full(shape, 0x38, np.uint8)
 
 
@@ -205,7 +204,7 @@ for b_scales, says in [
 ]:
     refuses("groups", f"groups.mlir:5:8: expected {says}", np.zeros((8, 128), np.uint16), ones(2, 64, 128),
             ones(*b_scales), ends, out)
-# Of rows and weights without groups there is no last offset.
+# Without expert groups, rows and weights have no last offset.
 NO_GROUPS = np.zeros(0, np.int32)
 refuses("groups", "groups.mlir:5:8: expected at least 1 expert group, found 0", np.zeros((8, 128), np.uint16),
         np.zeros((0, 64, 128), np.uint8), np.zeros((0, 64, 4), np.uint8), NO_GROUPS, out)
@@ -238,7 +237,7 @@ func.func @main(%a: !a, %b: !b, %b_scales: !s, %out: tensor<?x?xf32>) -> tensor<
 refuses("packed", "packed.mlir:5:8: expected dimension 0 of b_scales to be 64, found 40", np.zeros((8, 128), np.uint16),
         np.zeros((1, 2, 128, 16), np.uint8), ones(40, 4), out)
 
-# Slices that are not in their array, whose place an argument, a loop or data decides. Up to the end they are.
+# Out-of-bounds slices at an offset from an argument, a loop or data. Slices up to the end are valid.
 program("rows", """func.func @main(%x: tensor<?x64xf32>, %first: index, %rows: index) -> tensor<?x64xf32> {
   %p = tensor.extract_slice %x[%first, 0] [%rows, 64] [1, 1] : tensor<?x64xf32> to tensor<?x64xf32>
   %0 = tensor.empty(%rows) : tensor<?x64xf32>
@@ -278,7 +277,7 @@ for name, *numbers in ("rows", 2, 4), ("rows", 6, 0), ("rows", 0, 6), ("layers",
         status, text = call(*run, *files, "--result", "y.npy")
         assert status == 0 and np.array_equal(np.load("y.npy"), want), f"{run} {numbers}: {text}"
 
-# An element that a kernel takes and the host does not read, and copies between sizes that differ.
+# An element that a kernel reads and the host does not, and copies between different sizes.
 program("sunk", """func.func @main(%a: tensor<3x4xf32>, %j: index) -> tensor<2xf32> {
   %c0 = arith.constant 0 : index
   %s = tensor.extract %a[%c0, %j] : tensor<3x4xf32>
@@ -299,7 +298,7 @@ for sizes in (4, 5), (4, 3):
     refuses("copy", "copy.mlir:2:3: 'memref.copy' op expected an access inside of its array: size of 0-th source/target dim "
             "does not match", *(np.zeros(size, np.float32) for size in sizes))
 
-# A number that is read where there is no argument.
+# A scalar read without an argument.
 program("alone", """func.func @main() -> f32 {
   %z = arith.constant 2.0 : f32
   %e = tensor.empty() : tensor<4xf32>
@@ -314,7 +313,7 @@ for run in ["mx-run", "alone.mlir", "--device=sim"], ["mx-launch", "alone", "--d
     status, text = call(*run, "--result", "y.npy")
     assert status == 0 and np.load("y.npy") == 4, f"{run}: {text}"
 
-# Checks with equal conditions: the first of them speaks, of the matrix and the line that come first.
+# Of several checks with equal conditions, the first reports, for the first matrix and line.
 with open(os.path.join(examples, "matmul.mlir"), encoding="utf-8") as file:
     program("matmul", file.read())
 for x_columns, w_columns, says in [

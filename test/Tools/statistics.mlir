@@ -1,5 +1,5 @@
-// What passes count, which LLVM's release packages leave out of
-// --mlir-pass-statistics; and the passes of tests, which no installed tool has.
+// Counters of passes, which LLVM's release packages omit from --mlir-pass-statistics;
+// and passes for tests, which installed tools do not include.
 
 // RUN: mx-opt %s --mx-to-mxgpu --mx-statistics -o /dev/null 2>&1 | FileCheck %s --check-prefix=GPU
 // GPU-DAG: 1 mx-fuse-prologues - Operations computed where results are quantized

@@ -1,6 +1,5 @@
-"""All tools, the plugin and the Python package name one version, which is that
-of CMakeLists.txt, and the commit; a copy of the sources without git has none,
-and an archive that git made has it from there.
+"""Checks that all tools, the plugin and the Python package report the version of CMakeLists.txt and the commit. A copy
+of the sources without git reports no commit; an archive from git contains it.
 
 RUN: %python %s %mx_src %mx_obj %cmake %t
 REQUIRES: compiler, numpy
@@ -27,13 +26,13 @@ found = {output(f"{build}/bin/{tool}", "--version").splitlines()[0]
 assert output(f"{build}/bin/mx-sim", "--version") == f"mx-sim {number}\n"
 import mx_compiler as mx
 found.add("mx " + mx.__version__)
-# Tools that were built at different commits say so.
+# Tools built at different commits report the difference.
 for text in found:
     assert re.fullmatch(rf"mx {re.escape(number)}(\+[0-9a-f]{{12}}(\.changed)?)?", text), found
 
 
 def commit_of(tree):
-    """What a build of these sources would say."""
+    """Returns the commit that a build of these sources would report."""
     subprocess.run([cmake, "-D", f"GIT={shutil.which('git') or ''}", "-D", f"SOURCE_DIR={tree}",
                     "-D", "VERSION=1.2.3", "-D", f"OUTPUT={work}/Commit.inc",
                     "-P", f"{source}/cmake/modules/MXVersion.cmake"], check=True)
@@ -63,7 +62,7 @@ if shutil.which("git"):
     assert commit_of(there) == "+" + head and os.stat(f"{work}/Commit.inc").st_mtime_ns == stamp
     open(f"{there}/cmake/commit.txt", "a").write("more\n")
     assert commit_of(there) == f"+{head}.changed"
-    # The repository of somebody else around a copy is not asked.
+    # An unrelated repository around a copy is ignored.
     os.makedirs(f"{there}/within/cmake")
     shutil.copy(f"{work}/copy/cmake/commit.txt", f"{there}/within/cmake")
     assert commit_of(f"{there}/within") == ""

@@ -1,6 +1,6 @@
 # REQUIRES: torch
 # RUN: env MX_DEVICE=cpu PYTHONPATH=%S/../Package/Inputs/other_mx:%mx_src/python:%mx_src/test/python %python_torch %s
-"""The operators torch.ops.mx beside another package that is called mx."""
+"""The operators torch.ops.mx beside another package called mx."""
 
 import mx  # the stand-in of test/Package/Inputs/other_mx
 import mx_compiler.torch as mxt

@@ -3,9 +3,9 @@
 # RUN: env MX_DEVICE=sim MX_CHIP=sm_120a MX_PTXAS=none %python_torch %s sm_120a
 # RUN: env MX_DEVICE=sim MX_CHIP=sm_90a MX_PTXAS=none %python_torch %s
 # RUN: env MX_DEVICE=cpu MX_CHIP= %python_torch %s
-"""Sizes that blocks of 32 allow and a chip does not: on sm_100a E2M1 beside another format wants
-a multiple of 128, and there and on sm_120a E2M1 alone one of 64. The error names both shapes and
-says what takes them; what takes them gives the matmuls of float64."""
+"""Sizes allowed by blocks of 32 but not by a chip. On sm_100a E2M1 beside another format requires a multiple of 128;
+on sm_100a and sm_120a E2M1 alone requires a multiple of 64. The error names both shapes and the alternatives. The
+alternatives match float64 matmuls."""
 
 import sys
 
@@ -17,7 +17,7 @@ import reference as ref
 from refuses import refuses
 
 CHIP = "".join(sys.argv[1:])
-# The multiples that are wanted, of E2M1 beside another format and alone.
+# Required multiples of E2M1 beside another format, and of E2M1 alone.
 REFUSED = {"sm_100a": (128, 64), "sm_120a": (64,)}.get(CHIP, ())
 MESSAGE = ("expected a multiple of {} for K, which is summed over, with {} on {}, found {}: pad "
            "with zeros, take other formats, or set MX_CHIP=sm_90a for the simulator or "
@@ -25,7 +25,7 @@ MESSAGE = ("expected a multiple of {} for K, which is summed over, with {} on {}
 
 
 def refused_or(step, formats, found, names, call):
-    """The result of `call`, None where it was refused as it should be."""
+    """Returns the result of `call`, or None after an expected error."""
     if step not in REFUSED:
         return call()
     refuses(ValueError, f"{names}: {MESSAGE.format(step, formats, CHIP, found)}", call)

@@ -1,7 +1,7 @@
 # REQUIRES: torch
 # RUN: %python_torch %s
-"""torch.compile, without a break, of models whose numbers of rows and of groups depend on data:
-results and gradients have the bits, shapes and strides of those that are not compiled."""
+"""torch.compile, without graph breaks, of models with data-dependent numbers of rows and groups: results and gradients
+match the uncompiled models in bits, shapes and strides."""
 
 import torch
 

@@ -1,8 +1,8 @@
 # REQUIRES: torch
 # RUN: %python_torch %s
-"""The way back, mx_compiler.torch.convert(model, "bf16"): the bits of the start after recipes
-that train, what was multiplied after those of weights alone; state dicts, optimizers, hooks
-and PyTorch's fast paths; what it leaves and refuses."""
+"""The way back, mx_compiler.torch.convert(model, "bf16"): training recipes restore the original bits, weight-only
+recipes return the dequantized weights. Covers state dicts, optimizers, hooks, PyTorch's fast paths, unconverted modules
+and errors."""
 
 import copy
 import warnings
@@ -21,7 +21,7 @@ WEIGHTS = "mxfp8_weights", "mxfp6_weights", "mxfp4_weights"
 
 
 class Experts(mxt.GroupedExperts):
-    """A class of a user's own, with an attribute that it needs."""
+    """User-defined class that needs an attribute."""
 
     def __init__(self):
         super().__init__(32, 64, 2)
@@ -65,7 +65,7 @@ def step(model, optimizer):
 
 
 def round_trip():
-    """Through each recipe, and from one to another on the way."""
+    """Converts through each recipe, and between recipes on the way."""
     for recipes in (*((name,) for name in TRAIN), TRAIN):
         model, plain = make(), make()
         wanted, parameters = plain(*batch()), dict(model.named_parameters())
@@ -84,14 +84,14 @@ def round_trip():
         assert list(model.state_dict()) == list(plain.state_dict())
         plain.load_state_dict(model.state_dict(), strict=True)
         assert repr(model) == repr(plain)
-        # What is there already stays.
+        # Existing modules are kept.
         same = [*model.modules()]
         mxt.convert(model, "bf16")
         assert [*model.modules()] == same
 
 
 def optimizers():
-    """One that was made before goes on, with the same steps as without the detour."""
+    """An existing optimizer continues, with the same steps as without the conversion."""
     model, plain = make(), make()
     own, other = (torch.optim.AdamW(m.parameters(), lr=1e-2) for m in (model, plain))
     mxt.convert(model)
@@ -106,7 +106,7 @@ def optimizers():
 
 
 def dequantized():
-    """Weights that exist only quantized."""
+    """Restores weights that exist only in quantized form."""
     for recipe in WEIGHTS:
         of = mxt.RECIPES[recipe].weights
         plain = make()
@@ -125,22 +125,22 @@ def dequantized():
                     values = torch.from_numpy(blocked(exact(w.to(BF16)), of)).to(dtype)
                     assert torch.equal(p.cpu(), values), (recipe, dtype, name)
             assert model.head.weight is not model.embedding.weight
-        # They follow what the module is moved to. Once more gives the same numbers; a scale
-        # may be half of what it was if the largest number was rounded down.
+        # Weights follow the module's moves. A second conversion gives the same numbers; a scale may be halved if the
+        # largest number was rounded down.
         model = mxt.convert(copy.deepcopy(plain), recipe)
         numbers = model.head.dequantized()
         mxt.convert(model.to(BF16), "bf16")
         assert {p.dtype for p in model.parameters()} == {BF16}
         again = mxt.convert(model, recipe).head.dequantized()
         assert torch.equal(again, numbers), recipe
-        # It trains.
+        # The module trains.
         mxt.convert(model, "bf16")
         mxt.convert(model, "mxfp8")
         step(model, torch.optim.SGD(model.parameters()))
 
 
 def made_here():
-    """Modules that came from none become nn.Linear and GroupedExperts."""
+    """Modules created directly become nn.Linear and GroupedExperts."""
     x, counts = ref.tensor((8, 64)), torch.tensor([3, 5], device=DEVICE)
     for module, given, kind in (
         (mxt.MXLinear(64, 32, device=DEVICE, dtype=BF16), (x,), nn.Linear),
@@ -192,10 +192,10 @@ def hooks():
 
 
 def fast_paths():
-    """PyTorch's layers read weights again in eval mode, and give the bits of the start."""
+    """PyTorch's layers read the weights again in eval mode, and match the original bits."""
     x = ref.tensor((2, 5, 32), dtype=F32, spread=0)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")         # attention stays, which it says
+        warnings.simplefilter("ignore")         # warns about unconverted attention
         layer = nn.TransformerEncoderLayer(32, 2, 64, 0.0, batch_first=True)
         plain = nn.TransformerEncoder(layer, 2).to(DEVICE).eval()
         model = copy.deepcopy(plain)
@@ -243,7 +243,7 @@ def errors():
         warnings.simplefilter("always")
         mxt.convert(derived, "bf16")
     assert len(found) == 1 and type(derived[1]) is Derived
-    # What a function of register_experts returned stays.
+    # Results of register_experts functions are kept.
     mxt.register_experts(Others, lambda module, recipe: nn.Identity())
     model = mxt.convert(nn.Sequential(Others(), nn.Linear(32, 32)))
     mxt.register_experts(Others, None)

@@ -1,7 +1,7 @@
 # REQUIRES: torch
 # RUN: %python_torch %s
-"""What mx_compiler.torch.convert replaces, leaves and refuses; that parameters and optimizers
-stay what they were; and state dicts in both directions."""
+"""mx_compiler.torch.convert: replaced and unconverted modules, errors, preserved parameters and optimizers, and state
+dicts in both directions."""
 
 import copy
 import warnings
@@ -16,7 +16,7 @@ from refuses import refuses
 
 
 class Experts(nn.Module):
-    """As torchtitan's: known by its parameters and its forward."""
+    """Experts like torchtitan's: recognized by their parameters and their forward."""
 
     def __init__(self, dim=32, hidden=64):
         super().__init__()
@@ -77,7 +77,7 @@ def replaced():
     assert after.keys() == parameters.keys()
     assert all(after[n] is parameters[n] for n in after)
     assert model.head.weight is model.embedding.weight
-    # Once more is the same; another recipe replaces.
+    # A second conversion changes nothing; another recipe replaces the first.
     same = [*model.modules()]
     mxt.convert(model, mxt.Recipe())
     assert [*model.modules()] == same
@@ -111,7 +111,7 @@ def of_the_root():
 
 
 def hooks():
-    """Are kept, and handles of before remove them, by every recipe."""
+    """Hooks are kept, and handles from before the conversion remove them, by every recipe."""
     for recipe in ("mxfp8", "mxfp4_weights"):
         model, x = make(), ref.tensor((3, 32), dtype=torch.float32, spread=0)
         of_linear = model.inner[2].register_forward_hook(lambda m, i, o: o + 100)
@@ -130,7 +130,7 @@ def hooks():
 
 
 def compiled_layers():
-    """What Module.compile put on a layer would call the layer of before."""
+    """After Module.compile, a layer would still call the replaced layer."""
     x = ref.tensor((3, 32))
     for recipe in ("mxfp8", "mxfp4_weights"):
         plain = nn.Sequential(nn.Linear(32, 64)).to(DEVICE)
@@ -140,7 +140,7 @@ def compiled_layers():
 
 
 def computed_weights():
-    """What a hook computes before each call is not quantized once and for all."""
+    """Weights computed by a hook before each call are not quantized at conversion."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")         # the function is deprecated
         plain, other = (nn.Sequential(nn.utils.weight_norm(nn.Linear(32, 32))).to(DEVICE)
@@ -163,7 +163,7 @@ def transformer():
     mask[1, 3:] = True
     for recipe in ("mxfp8", "mxfp4_weights"):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")     # attention stays, which it says
+            warnings.simplefilter("ignore")     # warns about unconverted attention
             layer = nn.TransformerEncoderLayer(32, 2, 64, 0.0, batch_first=True)
             plain = nn.TransformerEncoder(layer, 2).to(DEVICE)
             model = mxt.convert(copy.deepcopy(plain), recipe)
@@ -217,8 +217,7 @@ def left_alone():
 
 
 def reasons():
-    """Each stands once, with the names of the first modules that it is of, and says what to
-    do."""
+    """Reports each reason once, with the names of the first modules concerned and a remedy."""
     ones = nn.ModuleList([nn.Linear(32, 32), nn.Linear(32, 32).double(), nn.LazyLinear(32),
                           nn.utils.parametrizations.weight_norm(nn.Linear(32, 32)),
                           *(nn.Linear(33, 32) for _ in range(40))])
@@ -234,7 +233,7 @@ def reasons():
                  "4, 5, 6, 7, 8, 9, 10, 11 and 32 more (Linear: in_features: expected a "
                  "multiple of 32, at least 32, found 33)"):
         assert message.count(text) == 1, (text, message)
-    # What it says helps.
+    # The remedy works.
     ones[1].float()
     ones[2](torch.zeros(1, 32))
     nn.utils.parametrize.remove_parametrizations(ones[3], "weight")
@@ -272,7 +271,7 @@ def registered():
 
 
 def other_experts():
-    """Experts by other names stay, and the message says what tells convert of them."""
+    """Experts with other names stay unconverted, and the message names the way to register them."""
     class Bank(nn.Module):
         def __init__(self):
             super().__init__()
@@ -290,7 +289,7 @@ def other_experts():
         assert not found
         mxt.convert(model)
     assert len(found) == 1 and f"bank {advice}" in str(found[0].message), found
-    # What has no experts is not taken for them.
+    # Modules that are not experts are not mistaken for experts.
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         mxt.convert(nn.ModuleList([nn.Linear(32, 32), nn.Conv1d(4, 4, 3), nn.Bilinear(3, 4, 5), nn.RReLU()]))
@@ -317,8 +316,7 @@ def state_dicts():
         optimizers[b].load_state_dict(copy.deepcopy(optimizers[a].state_dict()))
         for x, y in zip(plain.parameters(), converted.parameters()):
             assert torch.equal(x, y) and x.dtype == y.dtype and x.shape == y.shape
-        # What the optimizer keeps belongs to the same parameters: one more step of
-        # equal gradients does the same to both.
+        # The optimizer's state belongs to the same parameters: another step with equal gradients changes both equally.
         twins = copy.deepcopy(plain), copy.deepcopy(converted)
         for twin, optimizer in zip(twins, optimizers):
             again = torch.optim.AdamW(twin.parameters(), lr=1e-2)
@@ -331,7 +329,7 @@ def state_dicts():
 
 
 def trains():
-    """An optimizer made before sees the parameters; losses go down alike."""
+    """An existing optimizer updates the parameters; losses decrease alike."""
     plain, converted = make(), make()
     optimizers = [torch.optim.AdamW(m.parameters(), lr=3e-3)
                   for m in (plain, converted)]
@@ -381,13 +379,13 @@ def warned(model, recipe, **options):
 
 
 def tied():
-    """Recipes that train keep a tie. Those for weights alone cannot share bytes with an
-    embedding: they say so, and what else is tied stays so."""
+    """Training recipes keep a tie. Weight-only recipes cannot share bytes with an embedding: they warn, and keep other
+    ties."""
     for recipe in mxt.RECIPES:
         model = make()
         model.other = nn.Linear(32, 64, bias=False, device=DEVICE)
         model.other.weight = model.embedding.weight
-        model.again = model.head            # the same module is replaced by one
+        model.again = model.head            # one module replaces both uses
         model.inner[2].bias = nn.Parameter(torch.zeros(32, device=DEVICE))
         model.norm = nn.LayerNorm(32, device=DEVICE)
         model.norm.bias = model.inner[2].bias
@@ -400,17 +398,17 @@ def tied():
                                        "other.weight: each has") in messages[0], messages
         assert torch.equal(model.head.weight_elements, model.other.weight_elements)
         assert torch.equal(model.embedding.weight, make().embedding.weight)
-        # Nothing is untied any more, on the way back neither.
+        # Nothing else becomes untied, on the way back neither.
         assert not warned(model, recipe) and not warned(model, "bf16")
-        # The filter keeps the tie; one module that is used twice is no tie.
+        # The filter keeps the tie; a module used twice is not a tie.
         kept = make()
         kept.again = kept.inner
         assert not warned(kept, recipe, filter=lambda module, name: name != "head")
         assert kept.head.weight is kept.embedding.weight
-        # Also from a recipe that trained.
+        # Also from a training recipe.
         assert not warned(kept, "bf16") and not warned(kept, "mxfp8")
         assert "embedding.weight and head.weight" in warned(kept, recipe)[0]
-        # Where nothing is replaced nothing is said of it.
+        # Without a replacement there is no warning about ties.
         refuses(ValueError, "nothing was replaced", warned, nn.ModuleDict({
             "tied": make(), "thin": nn.Linear(33, 33)}), recipe, strict=True)
 

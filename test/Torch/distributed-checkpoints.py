@@ -1,9 +1,9 @@
 # REQUIRES: torch
 # RUN: rm -rf %t && mkdir %t
 # RUN: %python_torch %s %t
-"""A converted model under torchrun: activation checkpointing gives the same bits, and
-distributed checkpoints (DCP) are read by as many processes as wrote them, by more and by fewer,
-and by another way to divide the model. On GPUs where there are two (MX_TORCH_DEVICE=cuda)."""
+"""A converted model under torchrun. Activation checkpointing gives the same bits. Distributed checkpoints (DCP) are
+read by as many processes as wrote them, by more and by fewer, and with another division of the model. Uses GPUs if
+there are two (MX_TORCH_DEVICE=cuda)."""
 
 import sys
 
@@ -18,7 +18,7 @@ one = losses(1, STEPS, DEVICE, FOLDER, "none", "none-recompute", "none-save", "n
              "none-load=fsdp2")
 again = losses(2, STEPS, DEVICE, FOLDER, "fsdp2-load=none", "fsdp1-load=none")
 for mode, found in ("fsdp2", two), ("none", one):
-    # What is computed again, or goes through a file, is what it was.
+    # Recomputed and reloaded values are unchanged.
     assert found[f"{mode}-recompute"] == found[mode] == found[f"{mode}-save"], found
     assert found[f"{mode}-load={mode}"] == found[mode][STEPS // 2:], found
     assert found[mode][-1] < found[mode][0], found

@@ -1,7 +1,7 @@
 # REQUIRES: torch
 # RUN: %python_torch %s
-"""Operators without the dispatcher: which calls go straight to the kernel, and that all
-others are seen by what wants to see them. Results and gradients are the same."""
+"""Operators without the dispatcher: some calls go straight to the kernel, and all others pass through the dispatcher,
+its modes and its transforms. Results and gradients are the same."""
 
 import contextlib
 import functools
@@ -44,9 +44,9 @@ WITH_GRADIENTS = {
                               (x, experts)),
 }
 
-# --- Who sees an operator -------------------------------------------------------------
+# --- Interception of operators --------------------------------------------------------
 
-# Whatever the dispatcher is asked for comes by here.
+# Names of all dispatched operators.
 dispatched = []
 for name in {**ALL, **WITH_GRADIENTS}:
     overload = getattr(torch.ops.mx, name).default
@@ -60,7 +60,7 @@ for name in {**ALL, **WITH_GRADIENTS}:
 
 
 def seen(call, *given):
-    """The operators that are called by the dispatcher."""
+    """Returns the operators called by the dispatcher."""
     dispatched.clear()
     call(*given)
     return list(dict.fromkeys(dispatched))
@@ -122,7 +122,7 @@ def python_dispatcher():
 
 @contextlib.contextmanager
 def watched_frames():
-    """As in a part of a compiled function that was not compiled."""
+    """Imitates an uncompiled part of a compiled function."""
     before = eval_frame.set_eval_frame(False)
     try:
         yield
@@ -146,10 +146,10 @@ for name, (call, given) in ALL.items():
     if name in CALLS:
         assert seen(traced(call), *given)[:1] == [name], name
         assert seen(functional(call), *given)[:1] == [name], name
-    if name in ("linear", "quantize", "quantize_nvfp4"):  # others are given real weights
+    if name in ("linear", "quantize", "quantize_nvfp4"):  # the others take real weights
         with FakeTensorMode() as mode:
             assert seen(call, *map(mode.from_tensor, given)) == [name], name
-    # Negation that has not been done yet: contents are not what they mean.
+    # A lazy negation: the stored bits differ from the values.
     imaginary = torch.complex(x.float(), x.float()).conj().imag
     assert imaginary.is_neg()
     assert seen(call, imaginary.to(torch.float32) if name in FORWARD_ONLY else x, *given[1:]) == (
@@ -200,7 +200,7 @@ for name, (call, given) in WITH_GRADIENTS.items():
         leaves = [x.detach().clone().requires_grad_(i == part) for i, x in enumerate(given)]
         found = torch.autograd.grad(call(*leaves), leaves[part], torch.ones_like(direct[0]) / 8)[0]
         assert torch.equal(found, direct[1 + part]), (name, part)
-    # Parameters, and leaves that gather.
+    # Parameters, and leaves that accumulate gradients.
     leaves = [torch.nn.Parameter(x.detach().clone()) for x in given]
     for _ in range(2):
         call(*leaves).backward(torch.ones_like(direct[0]) / 8)
@@ -214,7 +214,7 @@ for name, (call, given) in WITH_GRADIENTS.items():
     assert all(map(torch.equal, gradients(call, given, hooks)[0], direct)) and packed, name
     with torch.autograd.set_detect_anomaly(True):
         assert all(map(torch.equal, gradients(call, given)[0], direct)), name
-    # While the kernel of another operator runs, nothing notes gradients.
+    # While the kernel of another operator runs, gradients are not recorded.
     leaves = [x.detach().clone().requires_grad_() for x in given]
     with below_autograd():
         assert seen(call, *leaves) == [name], name
@@ -224,10 +224,10 @@ y = mxt.mxfp8_mm(x.requires_grad_(), w.requires_grad_())
 dx, = torch.autograd.grad(y.square().sum(), x, create_graph=True)
 refuses(RuntimeError, "gradients: expected those of first order", lambda: dx.sum().backward())
 x.requires_grad_(False), w.requires_grad_(False)
-# An operator without a gradient says so itself.
+# An operator without a gradient raises its own error.
 factor = torch.tensor(0.5, device=x.device, requires_grad=True)
 assert seen(lambda: mxt.quantize_nvfp4(x, global_scale=factor)) == ["quantize"]
-# A result that is changed in place.
+# A result modified in place.
 for call in (CALLS["linear"][0], lambda x, w: mxt.weight_only_mm(x[:40], q, s, "mxfp4")):
     answers = []
     for around in (contextlib.nullcontext, Function):
@@ -247,10 +247,10 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # that vmap is slow
     assert seen(torch.vmap(lambda x: mxt.mxfp8_mm(x, w)), batch) == ["linear"]
     assert torch.equal(torch.vmap(lambda x: mxt.mxfp8_mm(x, w))(batch), mxt.mxfp8_mm(batch, w))
-# Operators of torch.library.custom_op have no gradient there, and say so.
+# Operators of torch.library.custom_op do not support these transforms, and raise an error.
 refuses(RuntimeError, "with functorch transforms", lambda: torch.func.grad(lambda x: mxt.mxfp8_mm(x, w).sum())(x))
 
-# --- A PyTorch without one of the names that this asks for -------------------------------
+# --- A PyTorch without one of the names used by the module -------------------------------
 
 names = torch._C.__dict__
 for missing in ("_dispatch_keys", "_len_torch_function_stack"):

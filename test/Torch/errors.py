@@ -1,7 +1,6 @@
 # REQUIRES: torch
 # RUN: %python_torch %s
-"""Wrong arguments: errors name the argument, what was expected and what was found, with
-tensors and when traced."""
+"""Wrong arguments: errors name the argument, the expected and the actual value, with tensors and when traced."""
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -122,7 +121,7 @@ WRONG = [
      lambda: mxt.moe_layer(x, experts, tensor((4, 128, 32)), offs[0], offs.float(), offs)),
 ]
 
-# The gradient of a gradient, by each operator whose backward pass is an operator too.
+# The gradient of a gradient, for each operator with an operator as its backward pass.
 SECOND = ("gradients: expected those of first order, as operators of mx_compiler.torch have no "
           "double backward, found a gradient of a gradient: leave out create_graph=True")
 leaf, w1, w2 = (t.detach().requires_grad_() for t in (x, experts, tensor((4, 128, 32))))
@@ -142,7 +141,7 @@ for kind, text, recipe, others in (
     refuses(kind, text, mxt.scaled_mm, e4m3, e4m3.t(), plain, recipe, plain, recipe,
             **others)
 
-# What is no tensor, wherever it stands.
+# Arguments that are not tensors, in any position.
 for name, call in (
         ("x", lambda bad: mxt.quantize_mxfp8(bad)),
         ("x", lambda bad: mxt.quantize_nvfp4(bad)),
@@ -179,7 +178,7 @@ for name, call in (
     refuses(TypeError, f"{name}: expected a dense tensor, found torch.sparse_coo", call,
             x.float().to_sparse())
 
-# A tensor without contents among others: what is computed then has none either.
+# A tensor without contents among others: the result has no contents either.
 for name, call in (
         ("weight", lambda to: mxt.mxfp8_mm(x, to(w))),
         ("B_t", lambda to: mxt.mxfp8_grouped_mm(x, to(turned), offs)),
@@ -195,7 +194,7 @@ for name, call in (
 for kind, text, call in WRONG:
     refuses(kind, text, call)
 
-if x.device.type == "cpu":  # where ends can be read without a wait
+if x.device.type == "cpu":  # ends can be read without a wait
     refuses(ValueError, "offs: expected ends of at most 64, the rows of x, found 70",
             lambda: mxt.weight_only_grouped_mm(x, eq, es, ends(1, 2, 3, 70), "mxfp4"))
 refuses(TypeError, "scales: expected a tensor of one byte",
@@ -203,7 +202,7 @@ refuses(TypeError, "scales: expected a tensor of one byte",
 refuses(ValueError, "offsets: expected offsets and a mode",
         lambda: mxt.rearrange_scales(s, offs))
 
-# The same words when nothing is computed.
+# The same words without computation.
 with FakeTensorMode() as mode:
     x, w, experts, offs, q, s, eq, es = map(mode.from_tensor,
                                             (x, w, experts, offs, q, s, eq, es))

@@ -1,7 +1,7 @@
 # REQUIRES: torch
 # RUN: %python_torch %s
-"""A process ends well whatever threads of autograd still have to do: they get the interpreter
-before it ends. Without a GPU a thread of this test has their name, on a GPU it is theirs."""
+"""Checks that a process ends cleanly despite pending autograd threads: they get the interpreter before it ends. Without
+a GPU, a thread of this test bears their name; on a GPU the thread is real."""
 
 import ctypes
 import hashlib

@@ -1,7 +1,7 @@
 # REQUIRES: torch
 # RUN: %python_torch %s
-"""Operators of mx_compiler.torch.ep on a group of one rank: PyTorch's own checks of them (fake
-kernels, gradients, torch.compile), results beside sums that PyTorch makes, and errors."""
+"""Operators of mx_compiler.torch.ep on a group of one rank: PyTorch's own checks (fake kernels, gradients,
+torch.compile), results compared with sums by PyTorch, and errors."""
 
 import torch
 from refuses import refuses
@@ -45,7 +45,7 @@ opcheck(torch.ops.mx.ep_collect_backward, (x, slots, ids, group.key, EXPERTS))
 saved = torch.ops.mx.routed_experts(x, ids, weights, w1, w2, group.key, 0, *formats)[1:]
 opcheck(torch.ops.mx.routed_experts_backward, (x, ids, saved, group.key, *formats))
 
-# Rows: those of each expert in the order of tokens.
+# Rows of each expert in the order of tokens.
 pairs = int((ids >= 0).sum())
 assert int(count) == pairs == int(ends[-1]) and rows.shape == (TOKENS * K, DIM)
 flat = ids.flatten()
@@ -63,7 +63,7 @@ found = ep.dispatch(x, many, ones, EXPERTS, group)
 assert found.rows.shape == (TOKENS * (EXPERTS + 1), DIM) and int(found.count) == found.ends[0] == T * (EXPERTS + 1)
 assert torch.equal(ep.collect(found.rows, found.slots, many, EXPERTS, group), (x.float() * (EXPERTS + 1)).bfloat16())
 
-# Other people's experts, beside the same without a group; gradients are those of sums.
+# Experts of another package, compared with the same experts without a group; gradients are sums.
 experts = mxt.GroupedExperts(DIM, INNER, EXPERTS)
 
 
@@ -105,7 +105,7 @@ for function in module, compiled:
     results.append((y.detach(), a.grad, b.grad, module.w1.grad, module.w2.grad))
 assert all(torch.equal(a, b) for a, b in zip(*results))
 
-# Inductor computes on with numbers that it has not rounded yet; those of an operator are.
+# Inductor fuses without intermediate rounding; operators round their results.
 tokens, probs, ends = mxt.route(ids, weights, EXPERTS)
 for call in (lambda x: mxt.moe_layer(x, w1, w2, tokens, probs, ends), lambda x: ep.routed_experts(x, ids, weights, w1, w2, group)):
     found = torch.compile(lambda x: call(x).float() * 1.1, fullgraph=True)(x)
@@ -119,12 +119,12 @@ assert module(x.float(), ids.long(), weights.double()).dtype == torch.float32
 empty = module(x[:0], ids[:0], weights[:0])
 assert empty.shape == (0, DIM)
 
-# Operations, as of PyTorch's matmuls: of each choice by gate, up and down, and twice that back.
+# Operation counts, as for PyTorch's matmuls: gate, up and down for each choice, and twice as many backward.
 with FlopCounterMode(display=False) as counter:
     module(*needing(x), ids, weights).sum().backward()
 assert counter.get_total_flops() == 3 * 2 * T * K * 3 * DIM * INNER, counter.get_total_flops()
 
-# convert changes the recipe; there is no way back to a module that takes ids.
+# convert changes the recipe; modules that take ids cannot be converted back.
 model = mxt.convert(torch.nn.Sequential(module), "mxfp8_e5m2_gradients", strict=True)
 assert type(model[0]) is ep.MXRoutedExperts and model[0].w1 is module.w1 and model[0].recipe.gradients == "mxfp8_e5m2"
 assert mxt.convert(model, "mxfp8_e5m2_gradients", strict=True)[0].group is group

@@ -1,9 +1,9 @@
 # REQUIRES: torch
 # RUN: rm -rf %t && mkdir %t
 # RUN: %python_torch %s %examples %t
-"""examples/train_moe_torch.py --routed with one process and with two of torchrun, which have
-the experts and the batch divided among them: losses differ by the order of sums alone, and each
-goes on from the checkpoint of the other. On GPUs where there are two (MX_TORCH_DEVICE=cuda)."""
+"""examples/train_moe_torch.py --routed with one process and with two processes of torchrun, which divide the experts
+and the batch. Losses differ only by the order of sums, and each resumes from the other's checkpoint. Uses GPUs if there
+are two (MX_TORCH_DEVICE=cuda)."""
 
 import contextlib
 import io
@@ -28,7 +28,7 @@ UNFINISHED = 75
 
 
 def train(processes, *options, status=0):
-    """By torchrun, or in this process, which saves time."""
+    """Runs by torchrun, or in this process, which saves time."""
     if processes == 1:
         found, told = call(*options), ""
     else:
@@ -51,7 +51,7 @@ def call(*options):
 
 
 def run(name, processes, *options, status=0):
-    """The losses of a run, and what it says of text held out."""
+    """Returns the losses of a run, and its report on held-out text."""
     log = OUT / f"{name}.jsonl"
     train(processes, "--recipe=mxfp8", "--routed", f"--log={log}", *options, status=status)
     rows = [json.loads(line) for line in open(log)]
@@ -68,12 +68,12 @@ whole, result = run("whole", 1)
 begun = {1: run("one", 1, f"--stop-at={HALF}", f"--checkpoint={saved[1]}", status=UNFINISHED)[0],
          2: run("two", 2, f"--stop-at={HALF}", f"--checkpoint={saved[2]}")[0]}
 assert ON_GPU or begun[1] == whole[:HALF], (begun, whole)
-# The first loss differs by f32 additions, later ones by what they become in MXFP8.
+# The first loss differs by f32 additions, later losses by their effects in MXFP8.
 near(begun[2][:1], whole[:1], 1e-5 if not ON_GPU else 1e-3)
 near(begun[2], whole[:HALF], 5e-3)
 assert whole[-1] < whole[0] - 0.2 and math.log(64) - 0.2 < whole[0] < math.log(64) + 1.5, whole
 
-# A checkpoint is that of one process, whatever wrote it.
+# Checkpoints do not depend on the number of processes.
 one, two = (torch.load(saved[n], weights_only=True, map_location="cpu") for n in (1, 2))
 assert one["options"] == two["options"] and one["model"].keys() == two["model"].keys()
 for name, a in one["model"].items():
@@ -89,7 +89,7 @@ for processes, other in (1, 2), (2, 1):
     near(found, whole, 5e-3)
     near([last["validation_loss"]], [result["validation_loss"]], 1e-2)
 
-# What is refused, before processes meet.
+# Errors before processes connect.
 os.environ["WORLD_SIZE"] = "2"
 for wrong, message in ((["--recipe=mxfp8"], "--routed: expected it, as experts are divided among ranks, with 2 processes"),
                        (["--routed", "--recipe=bf16"], "--recipe: expected one of MXFP8 with --routed, found bf16"),

@@ -1,8 +1,8 @@
 # REQUIRES: torch
 # RUN: rm -rf %t && mkdir %t
 # RUN: %python_torch %s %t
-"""Experts divided among two processes, beside one that has all tokens, on the reference path; one
-process reads their checkpoint. On GPUs where there are two (MX_TORCH_DEVICE=cuda)."""
+"""Experts divided between two processes, compared with a single process on all tokens, on the reference path; one
+process reads their checkpoint. Uses GPUs if there are two (MX_TORCH_DEVICE=cuda)."""
 
 import pathlib
 import sys

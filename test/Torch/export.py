@@ -1,8 +1,7 @@
 # REQUIRES: torch
 # RUN: %python_torch %s
-"""torch.export of converted models: any number of rows, numbers of rows and of groups that
-depend on data, and programs that went through a file give the bits, shapes and strides of the
-model. compile-of-data.py does it with torch.compile."""
+"""torch.export of converted models: dynamic numbers of rows, data-dependent numbers of rows and groups, and programs
+saved to a file match the model in bits, shapes and strides. compile-of-data.py covers torch.compile."""
 
 import io
 import warnings
@@ -23,14 +22,14 @@ ROWS = {0: Dim("rows", min=1, max=4096)}
 def through_file(program):
     file = io.BytesIO()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")         # of buffers that cannot be written to
+        warnings.simplefilter("ignore")         # about read-only buffers
         torch.export.save(program, file)
         file.seek(0)
         return torch.export.load(file)
 
 
 def exported(model, sizes, shapes=(ROWS,), make=lambda n: (rows(n),), saves=True):
-    """`sizes`: of the batch that is traced, then of others."""
+    """Exports with the first batch of `sizes`, then runs the others."""
     traced, *others = sizes
     for strict in (False, True):
         program = export(model, make(traced), dynamic_shapes=shapes, strict=strict)
@@ -56,7 +55,7 @@ def layers():
 
 
 def no_rows():
-    """Of a batch from which nothing is chosen."""
+    """A batch without selected rows."""
     for recipe in ("mxfp8", "mxfp4_weights"):
         model = converted(Selected(), recipe)
         with torch.no_grad():
@@ -70,7 +69,7 @@ def quantizers():
 
 
 def groups():
-    """Any number of groups that is known when the program runs."""
+    """Dynamic number of groups."""
     class Matmul(nn.Module):
         def forward(self, x, w, offs):
             return mxt.mxfp8_grouped_mm(x, w.transpose(-2, -1), offs)

@@ -1,7 +1,7 @@
 # REQUIRES: torch
 # RUN: %python_torch %s
-"""What FlopCounterMode counts: of a model, forward and backward, what it counts of the same
-model in bf16, whose matmuls are those of torch.mm; of each operator 2 M N K, by hand."""
+"""Checks FlopCounterMode: a model, forward and backward, counts the same as its bf16 version with torch.mm matmuls;
+each operator counts 2 M N K."""
 
 import copy
 
@@ -19,7 +19,7 @@ E4M3, E2M1, BF16 = "mxfp8_e4m3", "mxfp4", torch.bfloat16
 
 
 def counted(call):
-    """By operator."""
+    """Returns the counts by operator."""
     with FlopCounterMode(display=False) as counter:
         call()
     found = counter.get_flop_counts().get("Global", {})
@@ -31,7 +31,7 @@ def total(call):
 
 
 class Loop(nn.Module):
-    """Experts as a loop of matmuls of two matrices."""
+    """Runs experts as a loop of 2-D matmuls."""
 
     def __init__(self, experts):
         super().__init__()
@@ -46,7 +46,7 @@ class Loop(nn.Module):
 def models():
     plain = nn.Sequential(nn.Linear(K, N), nn.GELU(), nn.Linear(N, 32)).to(DEVICE, BF16)
     for recipe, times in (("mxfp8", 3), ("mxfp8_wgrad_with_hp", 3), ("mxfp4_weights", 2)):
-        # Weights that are quantized have no gradient: one matmul less for each.
+        # Quantized weights take no gradient, which saves a matmul each.
         other = mxt.convert(copy.deepcopy(plain), recipe)
         for shape in ((T, K), (2, T // 2, K)):
             forward = 2 * T * (K * N + N * 32)
@@ -60,7 +60,7 @@ def models():
 
 
 def first_gradient():
-    """Of an input without a gradient no matmul is computed, nor counted."""
+    """The gradient of an input that requires none is neither computed nor counted."""
     layer, x = mxt.MXLinear(K, N, device=DEVICE), ref.tensor((T, K))
     found = counted(lambda: layer(x).sum().backward())
     assert found == {"mx.linear": 2 * T * K * N, "mx.linear_backward": 2 * T * K * N}, found
@@ -79,7 +79,7 @@ def experts():
         assert total(lambda: model(x, numbers)) == forward, recipe
         found = total(lambda: model(x, numbers).backward(ref.tensor((T, K), 1)))
         assert found == times * forward, (recipe, found, forward)
-        # How the rows are divided says nothing, nor that some have no expert.
+        # The count does not depend on the division of rows, nor on rows without an expert.
         for others in ([T, 0, 0, 0], [1, 2, 3, 4]):
             again = total(lambda: model(x, torch.tensor(others, device=DEVICE)))
             assert again == forward, (recipe, others)
@@ -135,7 +135,7 @@ def operators():
     ):
         found = counted(call)
         assert found == {f"mx.{name}": wanted}, (name, found, wanted)
-    # Of each gradient that is asked for one matmul.
+    # A matmul for each requested gradient.
     options = E4M3, E4M3, E4M3, "ceil", False
     for dx in (True, False):
         for dw in (True, False):
@@ -149,7 +149,7 @@ def operators():
 
 
 def pytorchs():
-    """Those that install() serves are counted alike, also by PyTorch's own kernels."""
+    """Operators served by install() are counted alike, also with PyTorch's own kernels."""
     F = torch.nn.functional
     a, b, offs = ref.tensor((T, K)), ref.tensor((G, K, N), 1), ref.ends(10, 50, 50, T)
     assert total(lambda: F.grouped_mm(a, b, offs=offs)) == 2 * T * K * N
@@ -164,7 +164,7 @@ def pytorchs():
 
 
 def all_matmuls():
-    """An operator is counted, or is known to have no matmul."""
+    """Every operator is counted, or is known to contain no matmul."""
     names = {schema.name.partition("::")[2] for schema in torch._C._jit_get_all_schemas()
              if schema.name.startswith("mx::")}
     from torch.utils.flop_counter import flop_registry

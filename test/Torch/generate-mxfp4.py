@@ -1,6 +1,6 @@
-"""The example generates with experts in MXFP4 what it generates with the same in bf16,
-and each token is the best one of a decoder in float64 that has no cache; a damaged
-checkpoint, a wrong config.json and wrong options are said in one line. 20 s.
+"""The example generates the same tokens with experts in MXFP4 and in bf16, and each token is the best according to a
+float64 decoder without a cache. A damaged checkpoint, a wrong config.json and wrong options are reported in one line.
+20 s.
 
 REQUIRES: torch
 RUN: rm -rf %t && mkdir %t
@@ -29,8 +29,7 @@ BEHIND = 0.05
 
 
 def example(*options):
-    """The exit status, and the last line of what is said on stderr. A traceback ends
-    this test."""
+    """Returns the exit status, and the last line of stderr. A traceback ends this test."""
     sys.argv = [EXAMPLE, "--device=cpu", *map(str, options)]
     said = io.StringIO()
     try:
@@ -72,7 +71,7 @@ def test_tokens():
         for tokens in (ours, reference):
             assert len(tokens) == 12 and len(set(tokens)) > 5, tokens
             margins = check_best(model, prompt, tokens)
-        # Both are one sequence as long as no two tokens are as good as each other.
+        # The sequences agree until two tokens are equally good.
         clear = int(np.argmax(margins < BEHIND)) if (margins < BEHIND).any() else 12
         assert ours[:clear] == reference[:clear], (clear, ours, reference)
         same += clear
@@ -80,7 +79,7 @@ def test_tokens():
 
 
 def check_best(model, prompt, tokens):
-    """Each token is the best one there, and how far the second one is behind."""
+    """Checks that each token is the best; returns the distances to the second best."""
     logits = model.logits(prompt + tokens)[len(prompt) - 1 : -1]
     behind = (logits.max(-1, keepdims=True) - logits) / logits.std()
     chosen = behind[np.arange(len(tokens)), tokens]
@@ -95,13 +94,13 @@ def test_options():
             ("device", "foo", "expected cuda, cuda:N or cpu"),
             ("device", "meta", "expected cuda, cuda:N or cpu"),
             ("device", "cuda:999", "GPUs that PyTorch finds"),
-            ("seed", 99999999999999999999999, "whole number of 0 to 9223372036854775807"),
-            ("seed", -1, "whole number of 0 to"),
-            ("seed", "x", "whole number of 0 to"),
-            ("batch", 0, "whole number of 1 to 2147483647"),
-            ("tokens", 1, "whole number of 2 to"),
-            ("prompt-length", 10**20, "whole number of 1 to"),
-            ("layers", 0, "whole number of 1 to"),
+            ("seed", 99999999999999999999999, "integer from 0 to 9223372036854775807"),
+            ("seed", -1, "integer from 0 to"),
+            ("seed", "x", "integer from 0 to"),
+            ("batch", 0, "integer from 1 to 2147483647"),
+            ("tokens", 1, "integer from 2 to"),
+            ("prompt-length", 10**20, "integer from 1 to"),
+            ("layers", 0, "integer from 1 to"),
             ("json", WORK / "none/x.json", "file that can be written"),
             ("json", WORK, "file that can be written"),
             ("save", WORK, "a folder that is not there yet")):
@@ -113,7 +112,7 @@ def test_options():
             "--save: expected no --checkpoint")
     refused(1, [f"--save={WORK}/out.json/new"], "--save: expected a place that can be",
             f"found {WORK}/out.json/new")
-    # No folder is made for what is refused.
+    # No folder is created after an error.
     for options in ([f"--save={WORK}/new"], [f"--checkpoint={WORK}/model"]):
         refused(1, [*options, "--layers=99"], "--layers: expected at most 2", "found 99")
     assert not (WORK / "new").exists()
@@ -183,7 +182,7 @@ def test_config():
             refuses(changed(good, name), f"config.json: {name}: expected", "found none")
     refuses(changed(good, "rope_scaling", {"a": 1}), "rope_scaling.rope_type",
             "found none")
-    # Newer checkpoints have one object of what concerns positions.
+    # Newer checkpoints use one object for all position parameters.
     newer = changed(good, "rope_scaling")
     newer["rope_parameters"] = {**good["rope_scaling"], "rope_theta": 77.0}
     assert Config.from_json(newer, "").rope_theta == 77

@@ -1,11 +1,10 @@
-"""Expert weights of a checkpoint in gpt-oss's layout, written byte by byte here: what is
-read stands for the values that a table of E2M1 gives, state dicts load both ways, and
-what is wrong with a file is said with its name and the key. 10 s.
+"""Expert weights of a checkpoint in gpt-oss's layout, written byte by byte here. Loaded weights match a table of E2M1
+values, state dicts load in both directions, and errors name the file and the key. 10 s.
 
 REQUIRES: torch
 RUN: rm -rf %t && mkdir %t && %python_torch %s %t
 
-Elements that the module keeps packed, as those of gate_up_proj:
+Elements that the module keeps packed, such as gate_up_proj's:
 RUN: rm -rf %t && mkdir %t && env MX_DEVICE=sim MX_CHIP=sm_90a MX_PTXAS=none %python_torch %s %t packed
 """
 
@@ -42,8 +41,7 @@ def numbers(*shape):
 
 
 def tensors():
-    """All bytes of elements, and all scales but NaN and those whose products with
-    elements f32 does not have."""
+    """All element bytes, and all scales except NaN and scales with products outside of f32."""
     return {
         "gate_up_proj_blocks": bits(E, 2 * I, H // 32, 16),
         "gate_up_proj_scales": bits(E, 2 * I, H // 32, low=1, high=252),
@@ -86,7 +84,7 @@ def test_values():
 
 
 def test_state_dict():
-    """A state dict has the checkpoint's tensors bit by bit, and is taken back."""
+    """A state dict contains the checkpoint's tensors bit by bit, and loads again."""
     experts = MXFP4Experts.from_checkpoint(WORK / "good.safetensors", 1)
     state = experts.state_dict()
     assert set(state) == set(GOOD), set(state)
@@ -96,7 +94,7 @@ def test_state_dict():
     other.load_state_dict(state)
     for name, tensor in experts.named_buffers():
         assert torch.equal(getattr(other, name).view(torch.uint8), tensor.view(torch.uint8)), name
-    # In a model, by the keys of a checkpoint; and other dtypes leave bits alone.
+    # In a model, by the keys of a checkpoint; other dtypes keep the bits.
     model = torch.nn.ModuleDict({"experts": other})
     assert set(model.state_dict()) == {f"experts.{name}" for name in GOOD}
     model.load_state_dict(model.state_dict())
@@ -106,12 +104,12 @@ def test_state_dict():
             other.load_state_dict, {**state, "down_proj_scales": state["down_proj_scales"][:, 1:]})
     less = {name: x for name, x in state.items() if name != "down_proj_scales"}
     refuses(RuntimeError, "down_proj_scales", lambda: other.load_state_dict(less))
-    # What was refused has changed nothing, and the state was not changed on the way.
+    # A refused load changes neither the module nor the state.
     assert state["down_proj_scales"].shape == (E, H, I // 32)
 
 
 def test_without_contents():
-    """A module that began on meta is the same once a state dict is loaded."""
+    """A module created on meta is the same after a state dict is loaded."""
     experts = MXFP4Experts.from_checkpoint(WORK / "good.safetensors", 1).to(DEVICE)
     x = torch.from_numpy(RNG.standard_normal((5, H))).to(DEVICE, torch.bfloat16)
     chosen = torch.tensor([[0, 2], [1, 0], [2, 1], [0, 1], [2, 0]], device=DEVICE)
@@ -121,14 +119,14 @@ def test_without_contents():
         other = MXFP4Experts(experts.sizes, device="meta")
         if not assign:
             other.to_empty(device=DEVICE)
-            other._numbers.fill_(7)             # of what memory happens to have
+            other._numbers.fill_(7)             # arbitrary memory contents
         other.load_state_dict(experts.state_dict(), assign=assign)
         found = other(x, chosen, shares)
         assert torch.equal(found.view(torch.int16), wanted.view(torch.int16))
 
 
 def test_saved_file():
-    """The library of safetensors writes the state dict; its bytes are those read here."""
+    """The safetensors library writes the state dict; its bytes match the format above."""
     from safetensors.torch import save_file
     experts = MXFP4Experts.from_checkpoint(WORK / "good.safetensors", 1)
     save_file({PREFIX + name: x for name, x in experts.state_dict().items()}, WORK / "saved.safetensors")
@@ -139,7 +137,7 @@ def test_saved_file():
 
 
 def test_folder():
-    """Files of a folder, by the index if there is one; sizes by config.json."""
+    """Lists files of a folder, by the index if there is one; sizes by config.json."""
     folder = WORK / "folder"
     folder.mkdir()
     names = list(GOOD)
@@ -163,7 +161,7 @@ def test_folder():
     (folder / "model.safetensors.index.json").write_text('{"weight_map": {"a": 3}}')
     refuses(ValueError, ("model.safetensors.index.json", "name of a file beside it for a", "found 3"),
             lambda: gpt_oss.Checkpoint(folder))
-    # Elsewhere than beside the index, though every one of these is there to be read.
+    # Files outside of the index's folder, although they exist and are readable.
     (folder / "inner").mkdir()
     outside = WORK / "outside.safetensors"
     for file in outside, folder / "inner" / "x.safetensors":
@@ -195,7 +193,7 @@ def test_folder():
 
 
 def broken(**changed):
-    """A file with tensors that are changed, or left out where they are None."""
+    """Creates a file with changed tensors; None removes a tensor."""
     file = WORK / "broken.safetensors"
     write(file, {key: x for key, x in keyed({**GOOD, **changed}).items() if x is not None})
     return file
@@ -232,10 +230,10 @@ def test_tensors():
         refuses(ValueError, (file, *parts), lambda: MXFP4Experts.from_checkpoint(file, 1))
     refuses(ValueError, ("model.layers.7.mlp.experts.gate_up_proj_blocks", "found none"),
             lambda: MXFP4Experts.from_checkpoint(WORK / "good.safetensors", 7))
-    # A bias of f32 is what some programs write: it stays f32.
+    # Some programs write f32 biases: they stay f32.
     file = broken(down_proj_bias=bias.astype(np.float32))
     assert MXFP4Experts.from_checkpoint(file, 1).down_proj_bias.dtype == torch.float32
-    # gpt-oss's own layout has other keys.
+    # gpt-oss's own layout uses other keys.
     own = WORK / "own.safetensors"
     write(own, {"block.1.mlp.mlp1_weight.blocks": GOOD["gate_up_proj_blocks"]})
     refuses(ValueError, (own, "Transformers' layout"), lambda: MXFP4Experts.from_checkpoint(own, 1))
@@ -253,7 +251,7 @@ def test_damaged():
 
 
 def test_without_safetensors():
-    """The modules are imported without the package, and what reads a file says it is missing."""
+    """The modules import without the package, and reading a file reports that it is missing."""
     hidden = {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "safetensors"}
     sys.modules.update(dict.fromkeys(["safetensors", *hidden]))
     importlib.reload(gpt_oss)
@@ -268,7 +266,7 @@ def test_without_safetensors():
 
 
 def test_packed():
-    """What other tests read is what a state dict and `weight` give, of packed elements too."""
+    """State dicts and `weight` return the values read by other tests, for packed elements too."""
     experts = MXFP4Experts.from_checkpoint(WORK / "good.safetensors", 1)
     assert "packed=gate_up_proj" in repr(experts)
     assert experts.gate_up_proj_blocks.shape == (E, 2 * I // 64, H // 64, 128, 16)

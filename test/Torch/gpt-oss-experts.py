@@ -1,6 +1,5 @@
-"""The experts of gpt-oss with weights in MXFP4, and with the same in bf16, against
-float64: tokens of few and of many experts, experts without tokens, sizes that are no
-multiple of 128; and what they say of wrong arguments. 25 s.
+"""The experts of gpt-oss with weights in MXFP4 and in bf16, against float64: tokens of few and of many experts, experts
+without tokens, sizes that are not a multiple of 128, and errors for wrong arguments. 25 s.
 
 REQUIRES: torch
 RUN: %python_torch %s
@@ -28,8 +27,8 @@ WIDE = gpt_oss.Sizes(experts=2, hidden=2880, intermediate=96)
 
 
 def make(sizes, seed=0):
-    """Experts of random weights: rows of length 1, some elements beyond the limits of
-    the SwiGLU; and the tensors that they were made of."""
+    """Creates experts with random weights, and their tensors. Rows have length 1, and some elements exceed the limits
+    of the SwiGLU."""
     generator = torch.Generator().manual_seed(seed)
     tensors = {}
     for name, (shape, dtypes) in gpt_oss.expert_tensors(sizes).items():
@@ -56,8 +55,8 @@ def inputs(sizes, tokens, k, seed=0, only=None):
 
 
 def check(experts, oracle, arguments, bound=6e-3):
-    """bf16 rounds at four places, by at most 2^-9 of a value each; sums of values with
-    either sign come out several times nearer than the bound."""
+    """bf16 rounds at four places, by at most 2^-9 of a value each. Sums of values with
+    both signs are several times more accurate than the bound."""
     x, indices, weights = arguments
     found = experts(*arguments)
     assert found.dtype == torch.bfloat16 and found.shape == x.shape
@@ -68,7 +67,7 @@ def check(experts, oracle, arguments, bound=6e-3):
 
 
 def test_swiglu():
-    """Values at which a limit is taken, by hand."""
+    """Values at the limits, computed by hand."""
     x = torch.tensor([[9.0, 0.0, 7.0, 0.0, -20.0, 0.0, 1.0, 9.0, 1.0, -9.0, 1.0, -1.0]])
     gated = 1 / (1 + np.exp(-1.702))
     limit = 7 / (1 + np.exp(-1.702 * 7))
@@ -86,7 +85,7 @@ def test_values():
         arguments = inputs(SIZES, tokens, k, seed=tokens, only=only)
         errors = [check(kind, oracle, arguments) for kind in (experts, reference)]
         print(f"{tokens} tokens, {k} of {only or SIZES.experts}: {errors[0]:.1e}, {errors[1]:.1e}")
-    # The limits matter for these values: without them the result is another one.
+    # These values exceed the limits, so results without limits differ.
     x, indices, weights = arguments = inputs(SIZES, 150, 4)
     unlimited = limits(exact(x), indices.cpu().numpy(), exact(weights))
     found = exact(experts(*arguments))
@@ -94,7 +93,7 @@ def test_values():
     # Other types of indices and weights.
     other = experts(x, indices.int(), weights.double())
     assert torch.equal(other, experts(*arguments))
-    # In whatever order a token names its experts.
+    # The order of a token's experts does not matter.
     turned = experts(x, indices.flip(1), weights.flip(1))
     assert np.linalg.norm(exact(turned) - found) < 4e-3 * np.linalg.norm(found)
 
@@ -117,7 +116,7 @@ def test_no_tokens():
 
 
 def test_memory():
-    """Weights of 4 bits and a scale of 8 for 32: an eighth of f32's and a bit."""
+    """Weights take 4 bits and 8/32 bits for scales: slightly more than an eighth of f32."""
     sizes = gpt_oss.Sizes(2, 512, 256)
     experts, _ = make(sizes)
     elements = 2 * 3 * 512 * 256
@@ -128,7 +127,7 @@ def test_memory():
 
 
 def test_tracing():
-    """torch.compile without a break; and shapes without contents."""
+    """Compiles without a graph break, and traces shapes without contents."""
     experts, _ = make(SIZES)
     arguments = inputs(SIZES, 7, 2)
     compiled = torch.compile(experts, backend="aot_eager", fullgraph=True)
@@ -173,7 +172,7 @@ def test_errors():
 
 
 def test_short():
-    """As little as the simulator takes in seconds."""
+    """Smallest case, which the simulator runs in seconds."""
     experts, tensors = make(SIZES)
     error = check(experts, Experts(tensors), inputs(SIZES, 3, 2))
     print(f"3 tokens: {error:.1e}")

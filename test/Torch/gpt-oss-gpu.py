@@ -1,5 +1,5 @@
-"""Experts of gpt-oss on a GPU, of its sizes: against float64, in a CUDA graph whose
-routing changes between replays, without a wait for the device; and the example.
+"""Experts of gpt-oss on a GPU, at its sizes: against float64, in a CUDA graph with a routing that changes between
+replays, without a wait for the device; and the example.
 
 REQUIRES: torch, cuda-gpu
 RUN: rm -rf %t && mkdir %t
@@ -33,7 +33,7 @@ def make(sizes):
 
 
 def dequantize(blocks, scales):
-    """By a table, in float64."""
+    """Decodes by a table, in float64."""
     table = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6], dtype=torch.float64, device="cuda")
     table = torch.cat([table, -table])
     codes = torch.stack([blocks & 15, blocks >> 4], -1).flatten(-2)
@@ -41,7 +41,7 @@ def dequantize(blocks, scales):
 
 
 class Oracle:
-    """Expert by expert, in float64."""
+    """Computes expert by expert, in float64."""
 
     def __init__(self, tensors):
         self.tensors = tensors
@@ -98,7 +98,7 @@ def test_no_wait(experts, oracle):
 
 
 def test_graph(experts, oracle):
-    """Replays with other tokens, of other experts, in the places of the first."""
+    """Replays with other tokens and experts in the memory of the first."""
     for kind in (experts, BF16Experts(experts)):
         places = inputs(4, 0)
         kind(*places)
@@ -114,7 +114,7 @@ def test_graph(experts, oracle):
 
 
 def test_memory(experts, _):
-    """Calls leave nothing behind."""
+    """Calls leak no memory."""
     arguments = inputs(33, 1)
     experts(*arguments)
     torch.cuda.synchronize()

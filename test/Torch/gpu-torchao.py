@@ -1,6 +1,5 @@
-"""PyTorch's own names, and torchao, on a GPU of compute capability 9.0: what
-test/Torch/{scaled,install,torchao_training}.py check on the host, and what only a GPU
-has. With torchao 0.18.0 on the path or without.
+"""PyTorch's own names, and torchao, on a GPU of compute capability 9.0: the checks of
+test/Torch/{scaled,install,torchao_training}.py, and GPU-only features. With torchao 0.18.0 on the path or without.
 
 REQUIRES: torch, torchao, cuda-gpu
 RUN: env MX_DEVICE= MX_CHIP= %python_torchao %s | FileCheck %s
@@ -41,7 +40,7 @@ def block_scaled(a, b):
 
 
 def others(a, b):
-    """Matmuls that PyTorch has on this GPU, and an error of its own."""
+    """Runs matmuls supported by PyTorch on this GPU, and an unsupported call."""
     one = torch.tensor(0.5, device=DEVICE)
     torch.manual_seed(0)  # the same each time
     rows = torch.rand(a.rows, 1, device=DEVICE)
@@ -81,7 +80,7 @@ def falls_through():
 
 
 def compiled():
-    """By inductor, which calls the operators, with its `out` for the older one."""
+    """Compiles with inductor, which calls the operators, with its `out` for the older operator."""
     a, b = operands()
     eager = block_scaled(a, b)
 
@@ -110,7 +109,7 @@ def groups(rng, ends, rows, n, k):
 
 
 def graphs():
-    """A capture has no allocation of its own and no wait for the device."""
+    """A capture allocates nothing and does not wait for the device."""
     a, b = operands()
     run = groups(np.random.default_rng(1), [3, 130, 130, 256], 256, 128, 256)
     wanted = block_scaled(a, b), run()
@@ -140,7 +139,7 @@ def threads_and_streams():
 
 
 def memory():
-    """It does not grow over 1000 calls."""
+    """Memory does not grow over 1000 calls."""
     run = groups(np.random.default_rng(2), [64, 256], 256, 128, 256)
     run()
     before = torch.cuda.memory_allocated()
@@ -172,14 +171,14 @@ def random(*shape):
 
 
 def blocks_of_groups(scales, count):
-    """Plain scales of groups along K, which all have whole tiles, group by group."""
+    """Arranges plain scales of groups along K, all of whole tiles, group by group."""
     parts = [mxt.rearrange_scales(part).flatten()
              for part in scales.view(torch.uint8).chunk(count, 1)]
     return torch.cat(parts).view(torch.float8_e8m0fnu).view(scales.shape[0], -1)
 
 
 def times(size=4096, rows=16384, n=1024, k=2048, experts=8):
-    """How long the served operators take, beside bf16 of PyTorch."""
+    """Times the served operators and PyTorch's bf16."""
     def mm(q, qw, s, sw, **others):
         function = scaled_grouped_mm if others else scaled_mm
         return lambda: function(q, qw, s, MX, sw, MX, BLOCKED, BLOCKED, **others)

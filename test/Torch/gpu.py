@@ -1,5 +1,4 @@
-"""What only a GPU has: graphs, streams, threads, the compiler of PyTorch with its own kernels,
-and memory that does not grow.
+"""GPU-only features: graphs, streams, threads, PyTorch's compiler with its own kernels, and memory that does not grow.
 
 REQUIRES: torch, cuda-gpu
 RUN: env MX_DEVICE= MX_CHIP= %python_torch %s | FileCheck %s
@@ -37,8 +36,8 @@ def make(seed=1):
 
 
 def step(leaves, chosen):
-    """All that trains; nothing waits. The sums of moe_layer are in any order, so it is
-    left out of what is compared bit by bit."""
+    """Runs all training operators without a wait. moe_layer adds in any order, so it is not part of the bitwise
+    comparison."""
     x, w, experts, *_ = leaves
     offs = torch.searchsorted(chosen[:, 0].sort()[0], torch.arange(
         G, device="cuda"), right=True).to(torch.int32)
@@ -100,7 +99,7 @@ def graphs():
         graph.replay()
         torch.cuda.synchronize()
         compare(out + [x.grad for x in leaves if x.grad is not None], wanted)
-        # Other values in the same memory: what experts have, too.
+        # New values in the same memory, including the experts' choices.
         with torch.no_grad():
             leaves[0].mul_(1.5)
             chosen.copy_(torch.randint(0, G, chosen.shape, device="cuda"))
@@ -133,8 +132,7 @@ def compiled():
             loss.backward()
         found.append([loss.detach().clone(), values.clone(), x.grad.clone(),
                       w.grad.clone(), experts.grad.clone(), w1.grad.clone()])
-    # A fused silu(x) + 1 is rounded to bf16 once, and eager PyTorch's twice: what is
-    # quantized differs by that.
+    # A fused silu(x) + 1 is rounded to bf16 once, but eager PyTorch rounds twice, so the quantized inputs differ.
     close(found[1], found[0], 5e-2)
     same(found[2][1:2], found[1][1:2])
     close(found[2], found[1])
@@ -171,7 +169,7 @@ def threads():
 
 
 def memory():
-    """Of the device and the host, over 1000 steps of changing sizes."""
+    """Device and host memory over 1000 steps of changing sizes."""
     leaves, chosen = make(7)
     optimizer = torch.optim.AdamW(leaves, lr=1e-6, foreach=True)
 

@@ -1,5 +1,5 @@
-"""Prepared calls with tensors that pose as a GPU's, by the extension and without it: what the driver is
-asked for, results, refusals and their words are the same. With "more": threads, memory and what PyTorch may lack.
+"""Prepared calls with tensors that pose as GPU tensors, with and without the extension: driver calls, results and error
+texts are the same. With "more": threads, memory and missing features of PyTorch.
 
 REQUIRES: torch, python-extension
 DEFINE: %{posing} = MX_DEVICE= MX_CUDA_DRIVER=%mx_obj/unittests/libMXFakeCuda%shlibext MX_FAKE_CUDA_READS_PTX=1 MX_PTXAS=none
@@ -51,8 +51,8 @@ FAST = extension() is not None
 
 
 def tried(what, call, is_copied=True):
-    """One line or more of the transcript: what a call asks the driver for, and gives. The
-    driver only copies: what a kernel writes is not there."""
+    """Returns a transcript of a call in several lines: its driver calls and results. The driver only copies; outputs of
+    kernels are not written."""
     log()
     try:
         found = [(x.dtype, tuple(x.shape), x.is_contiguous(), x.tolist() if is_copied and x.dtype in (
@@ -64,7 +64,7 @@ def tried(what, call, is_copied=True):
 
 
 def runs(entry):
-    """Whether its calls are the extension's."""
+    """Tests whether its calls use the extension."""
     return {prepared.run is not None for prepared in entry._prepared.values()}
 
 
@@ -138,7 +138,7 @@ for name in sorted(vars(torch)):
     if isinstance(dtype, torch.dtype) and dtype not in signs.values():
         try:
             tensor = torch.empty(4, dtype=dtype)
-        except (RuntimeError, TypeError, UserWarning):  # the last says that it is new
+        except (RuntimeError, TypeError, UserWarning):  # the latter warns that it is new
             continue
         found = calls.sign([tensor])
         assert found not in signs, f"{dtype} looks as {signs[found]}"
@@ -177,9 +177,9 @@ for _ in range(1000):
     copy(x)
 assert sys.getrefcount(x) == held
 
-# --- Threads, which share a prepared call ------------------------------------------------
+# --- Threads that share a prepared call --------------------------------------------------
 
-# The driver is for one thread: abs(0) is launched in its place, which is 0, a success.
+# The fake driver supports a single thread, so abs(0), which returns 0 (success), replaces the launch.
 Torch = interop._library("torch")
 nothing = ctypes.cast(ctypes.CDLL(None).abs, ctypes.c_void_p).value
 shared = extension().Call(Torch.arrays, nothing, 0, "aa", (a, w), (functools.partial(torch.zeros_like, ends),) * 2,
@@ -194,7 +194,7 @@ def many(_):
 
 assert all(in_threads(many, 4))
 
-# --- What PyTorch may lack ---------------------------------------------------------------
+# --- Missing features of PyTorch ---------------------------------------------------------
 
 with mock.patch.object(torch.Tensor, "__dlpack_c_exchange_api__", None):
     assert Torch._exchange() is None

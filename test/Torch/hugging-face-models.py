@@ -1,9 +1,8 @@
 # REQUIRES: torch, transformers
 # RUN: env HF_HUB_OFFLINE=1 %python_torch %s
-"""Mixtral, Qwen3-MoE and gpt-oss of the Transformers that is installed, small and with random
-weights: converted models beside the float ones, their gradients, the way back, and
-save_pretrained. Oracles are the experts of Transformers, in float64; hugging-face.py has exact
-ones, of stand-ins."""
+"""Mixtral, Qwen3-MoE and gpt-oss of the installed Transformers, small and with random weights: converted models
+compared with the float models, their gradients, the way back, and save_pretrained. Oracles are the experts of
+Transformers, in float64; hugging-face.py contains exact oracles with stand-ins."""
 
 import copy
 import pathlib
@@ -30,13 +29,13 @@ MODELS = (
     (MixtralForCausalLM, MixtralConfig(num_local_experts=EXPERTS, **COMMON)),
     (Qwen3MoeForCausalLM, Qwen3MoeConfig(num_experts=EXPERTS, moe_intermediate_size=INNER,
                                          **COMMON)),
-    # Its rope would stretch positions that these do not have.
+    # Its rope would stretch positions beyond the lengths of this test.
     (GptOssForCausalLM, GptOssConfig(num_local_experts=EXPERTS, rope_scaling=None, **COMMON)),
 )
 
 
 def make(cls, config):
-    """As Transformers makes it, with larger weights: those of 0.02 make logits of 0."""
+    """Creates a model of Transformers, with larger weights: its default of 0.02 makes all logits 0."""
     torch.manual_seed(0)
     model = cls(config).to(DEVICE, torch.float32).eval()
     with torch.no_grad():
@@ -47,7 +46,7 @@ def make(cls, config):
 
 
 def experts_of(model):
-    """By name: fused ones, or the layers of lists."""
+    """Returns experts by name: fused experts, or the layers of lists."""
     return {name: module for name, module in model.named_modules()
             if type(module).__name__.endswith("Experts")}
 
@@ -61,7 +60,7 @@ def arguments():
 
 
 def of_module(module, given):
-    """Weights as the module of this release takes them."""
+    """Converts weights to the form of this release's module."""
     x, chosen, weights = given
     is_new = hasattr(module, "is_transposed")
     if not is_new and type(module).__name__ in ("GptOssExperts", "MXGptOssExperts",
@@ -72,7 +71,7 @@ def of_module(module, given):
 
 
 def oracle(module):
-    """In float64, by the loop over experts: PyTorch's grouped_mm has no float64."""
+    """Runs the loop over experts in float64, because PyTorch's grouped_mm does not support it."""
     module = copy.deepcopy(module).double()
     if hasattr(module, "config"):
         module.config._experts_implementation = "eager"
@@ -92,7 +91,7 @@ def experts():
     for cls, config in MODELS:
         plain = make(cls, config)
         found = experts_of(plain)
-        # Releases before 5 have lists for all but gpt-oss.
+        # Releases before 5 use lists for all models but gpt-oss.
         assert len(found) == 2 or cls is not GptOssForCausalLM
         for name, module in list(found.items())[:1]:
             wanted = run(oracle(module), arguments(), torch.float64)
@@ -100,7 +99,7 @@ def experts():
             assert type(model).__module__.startswith("mx_compiler.torch")
             for a, b in zip(run(model, arguments()), wanted):
                 assert distance(a, b) < 0.1, (cls, name, distance(a, b))
-            # What weights alone are multiplied with is in what comes back.
+            # Weight-only recipes return the dequantized weights.
             model = mxt.convert(copy.deepcopy(module), "mxfp4_weights", strict=True)
             y, dx, *_ = run(model, arguments())
             back = mxt.convert(model, "bf16")
@@ -127,10 +126,10 @@ def models():
         assert again.keys() == state.keys() and all(torch.equal(t.to(DEVICE), state[n])
                                                     for n, t in again.items())
         found = model(symbols, labels=symbols)
-        # A token near the border between two experts may go to the other one.
+        # A token near the border between two experts may select the other.
         assert 0.01 < distance(found.logits, wanted) < 0.4, (cls, distance(found.logits, wanted))
         found.loss.backward()
-        # In a list those that no token chose have none.
+        # Unselected experts of a list get no gradient.
         gradients = [p.grad for name, p in model.named_parameters() if ".experts." in name]
         assert all(g is None or torch.isfinite(g).all() for g in gradients)
         assert len([g for g in gradients if g is not None and g.norm() > 0]) >= 4
@@ -146,8 +145,8 @@ def models():
 
 
 def refused(cls, model, folder):
-    """No save_pretrained of weights that exist only quantized. A folder that a caller fills with
-    their state dict anyway is refused by from_pretrained; it would else draw random weights."""
+    """save_pretrained refuses weights that exist only in quantized form. from_pretrained refuses a folder that a caller
+    fills with their state dict anyway; otherwise it would draw random weights."""
     for save in (lambda: model.save_pretrained(folder),
                  lambda: model.save_pretrained(folder, max_shard_size="20KB")):
         refuses(ValueError, "expected floats, which from_pretrained reads, found mxfp4", save)
@@ -155,7 +154,7 @@ def refused(cls, model, folder):
     try:
         model.save_pretrained(folder, state_dict=model.state_dict())
         cls.from_pretrained(folder)
-    except Exception:       # whose message is Transformers'
+    except Exception:       # the message is from Transformers
         pass
     else:
         raise AssertionError(f"{cls.__name__}: expected from_pretrained to refuse bytes")
@@ -167,7 +166,7 @@ def stored():
     symbols = torch.arange(20, device=DEVICE)[None] * 37 % SYMBOLS
     for cls, config in (*MODELS, (LlamaForCausalLM, tied)):
         plain = make(cls, config)
-        # All of a model, a part of it, one module, and modules that convert did not make.
+        # A whole model, a part of it, a single module, and modules created without convert.
         for part in "", "model", "lm_head", "by hand":
             model = copy.deepcopy(plain)
             if part == "by hand":
@@ -182,7 +181,7 @@ def stored():
             with torch.no_grad():
                 wanted = model(symbols).logits
             mxt.convert(model, "bf16")
-            # The head has values of its own then.
+            # The head then stores separate values.
             model.config.tie_word_embeddings = model.lm_head.weight is model.get_input_embeddings().weight
             with tempfile.TemporaryDirectory() as folder:
                 model.save_pretrained(folder)
@@ -194,7 +193,7 @@ def stored():
 
 
 def hub():
-    """Classes of huggingface_hub load what they find (strict=False)."""
+    """Classes of huggingface_hub load partial state dicts (strict=False)."""
     class Model(torch.nn.Module, huggingface_hub.PyTorchModelHubMixin):
         def __init__(self):
             super().__init__()

@@ -1,8 +1,7 @@
 # REQUIRES: torch
 # RUN: %python_torch %s
-"""Experts of Hugging Face's Transformers, by stand-ins of their structure: results and
-gradients of what convert makes of them against float64 of what the definition quantizes, in
-each layout of each release; tokens without an expert; the way back; unknown experts."""
+"""Stand-ins for experts of Hugging Face's Transformers: results and gradients of the converted experts against float64
+of the quantized values, in each layout of each release; tokens without an expert; the way back; unknown experts."""
 
 import copy
 import warnings
@@ -23,7 +22,7 @@ SIZES = HIDDEN, INNER, EXPERTS
 
 
 def fused():
-    """Those with one parameter for all experts, by name."""
+    """Returns experts with a shared parameter, by name."""
     found = {"mixtral": hf.MixtralExperts(*SIZES), "qwen3": hf.Qwen3MoeExperts(*SIZES),
              "gpt-oss": hf.GptOssExperts(*SIZES),
              "gpt-oss 4": hf.GptOssExperts(*SIZES, is_new=False)}
@@ -31,7 +30,7 @@ def fused():
 
 
 def inputs(name, k=K):
-    """Tokens, and the experts that they chose: expert 3 is chosen by none."""
+    """Draws tokens and their experts; expert 3 is never chosen."""
     generator = torch.Generator().manual_seed(3)
     among = torch.tensor([0, 1, 2, 4]) if k < EXPERTS else torch.arange(EXPERTS)
     chosen = torch.stack([among[torch.randperm(len(among), generator=generator)[:k]]
@@ -44,7 +43,7 @@ def inputs(name, k=K):
 
 
 def reference(module, x, chosen, weights, matmul, dtype, as_multiplied=lambda w: w):
-    """Expert after expert: parameters, input and weights that have gradients, and y."""
+    """Runs expert after expert: returns parameters, input and weights with gradients, and y."""
     given = {name: torch.from_numpy(exact(p)).requires_grad_()
              for name, p in module.named_parameters()}
     rows = torch.from_numpy(exact(x)).to(dtype).requires_grad_()
@@ -90,8 +89,8 @@ def trains():
             results.append([wanted, rows.grad, share.grad, *(p.grad for p in given.values())])
         for what, t, near, far in zip(("y", "x", "weights", *given), found, *results):
             apart = distance(t, near), distance(t, far)
-            # bf16 between matmuls rounds here and there to the neighbour; biases of the
-            # second matmul have gradients of dy alone, which nothing quantizes.
+            # bf16 between matmuls sometimes rounds to the neighbour; biases of the second matmul get unquantized
+            # gradients from dy alone.
             assert apart[0] < 0.01, (name, what, apart)
             assert what == "down_proj_bias" or 0.015 < apart[1] < 0.12, (name, what, apart)
         assert model.state_dict().keys() == plain.state_dict().keys()
@@ -123,7 +122,7 @@ def weight_only():
             other = mxt.convert(_zeros(plain), recipe)
             other.load_state_dict(plain.state_dict())
             assert all(torch.equal(t, state[n]) for n, t in other.state_dict().items())
-            # The way back: what was multiplied, in the dtype of before.
+            # The way back: the dequantized weights, in the original dtype.
             back = mxt.convert(model, "bf16")
             assert type(back) is type(plain)
             assert {n: p.shape for n, p in back.named_parameters()} == {
@@ -148,10 +147,10 @@ def _zeros(plain):
 
 
 def without_experts():
-    """Indices past the experts choose none, as where experts are on several devices."""
+    """Indices past the experts select none, as with experts on several devices."""
     for name, plain in fused().items():
         if name == "gpt-oss 4":
-            continue                # which has a weight for each expert
+            continue                # takes a weight for each expert
         for recipe in ("mxfp8", "mxfp4_weights"):
             model = mxt.convert(copy.deepcopy(plain), recipe)
             x, chosen, weights = inputs(name)
@@ -169,7 +168,7 @@ def without_experts():
 
 
 def all_chosen():
-    """As many choices as experts: what the weights are of is said by the release."""
+    """As many choices as experts: only the release determines the meaning of the weights."""
     for name, plain in fused().items():
         model = mxt.convert(copy.deepcopy(plain), "mxfp8")
         given = inputs(name, EXPERTS)
@@ -183,7 +182,7 @@ def all_chosen():
 
 
 def more_dimensions():
-    """Before release 5 gpt-oss's experts get what has a batch and a sequence."""
+    """Before release 5, gpt-oss's experts take tensors with a batch and a sequence dimension."""
     model = mxt.convert(fused()["gpt-oss 4"], "mxfp8")
     x, chosen, weights = inputs("gpt-oss 4")
     y = model(x.view(4, 10, HIDDEN), router_indices=chosen, routing_weights=weights)
@@ -191,10 +190,10 @@ def more_dimensions():
 
 
 def lists():
-    """Each linear layer of an expert is replaced, the one that chooses is not."""
+    """Each linear layer of an expert is replaced, but not the router."""
     x = ref.tensor((2, 20, HIDDEN), 2, F32, spread=1)
     for cls in (hf.MixtralSparseMoeBlock, hf.Qwen3MoeSparseMoeBlock):
-        # As many experts as a block, so that the router would fit.
+        # As many experts as a block, so that even the router could be quantized.
         plain = hf.randomize(cls(HIDDEN, INNER, 32, K)).to(DEVICE)
         for recipe, bound in (("mxfp8", 0.1), ("mxfp4_weights", 0.4)):
             seen = []
@@ -211,7 +210,7 @@ def lists():
             assert 0.01 < distance(y, wanted) < bound, (cls, recipe, distance(y, wanted))
         back = mxt.convert(mxt.convert(copy.deepcopy(plain), "mxfp8"), "bf16")
         assert torch.equal(back(x)[0], plain(x)[0])
-        # Gradients reach each expert that was chosen.
+        # Gradients reach each selected expert.
         model = mxt.convert(copy.deepcopy(plain), "mxfp8")
         dy = ref.tensor(x.shape, 5, F32, spread=1)
         for m in (model, plain):
@@ -223,7 +222,7 @@ def lists():
 
 
 def replaced():
-    """Another recipe, copies, hooks, and what a model prints."""
+    """Another recipe, copies, hooks, and a model's repr."""
     model = nn.ModuleDict({"experts": fused()["mixtral"], "head": nn.Linear(64, 64)}).to(DEVICE)
     plain = copy.deepcopy(model)
     given = inputs("mixtral")
@@ -245,7 +244,7 @@ def replaced():
 
 
 def left_alone():
-    """Experts of unknown classes, and of known ones that are not what they should be."""
+    """Experts of unknown classes, and of known classes with unexpected contents."""
     def changed(**attributes):
         module = fused()["mixtral"]
         for name, value in attributes.items():

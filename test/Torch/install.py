@@ -1,8 +1,7 @@
 # REQUIRES: torch
 # RUN: %python_torch %s
-"""mx_compiler.torch.install takes what is block-scaled and nothing else, and uninstall leaves
-PyTorch as it was. On tensors of the host wherever it runs; gpu-torchao.py does it
-on a GPU."""
+"""mx_compiler.torch.install serves exactly the block-scaled calls, and uninstall restores PyTorch. Always on host
+tensors; gpu-torchao.py covers GPUs."""
 
 import os
 
@@ -26,8 +25,8 @@ MX, BLOCKED = ScalingType.BlockWise1x32, SwizzleType.SWIZZLE_32_4_4
 
 
 def state():
-    """What PyTorch knows of the operators: kernels of all keys, rules of fake tensors,
-    whether torch.compile traces them, and who has a kernel in Python."""
+    """PyTorch's state of the operators: kernels of all keys, rules of fake tensors, traceability by torch.compile, and
+    operators with a Python kernel."""
     rules = torch._library.simple_registry.singleton
     kernels = [(torch._C._dispatch_dump(f"aten::{name}"),
                 len(rules.find(f"aten::{name}").fake_impl.kernels),
@@ -38,7 +37,7 @@ def state():
 
 
 def outcome(call):
-    """The bits of a call, or its error, without PyTorch's list of all kernels."""
+    """Returns the bits of a call, or its error without PyTorch's list of all kernels."""
     try:
         y = call()
     except Exception as error:
@@ -73,8 +72,7 @@ def v2(recipe, scale_a, scale_b, **others):
                              **others)
 
 
-# Calls that are not block-scaled, or that mx has no result for: of PyTorch, whatever
-# it answers.
+# Calls that are not block-scaled, or unsupported by mx: PyTorch handles them, with any result.
 OTHERS = {
     "of tensors": lambda: torch._scaled_mm(a.elements, mat_b, one, one,
                                            out_dtype=torch.float32),
@@ -117,7 +115,7 @@ def fake(mode, x):
 
 
 def under_fake(call):
-    """What PyTorch's rules of fake tensors say of other calls."""
+    """Results of PyTorch's fake-tensor rules for other calls."""
     with FakeTensorMode() as mode:
         try:
             y = call(lambda x: fake(mode, x))
@@ -148,7 +146,7 @@ assert answers["of tensors"][0] == torch.float32 and "on meta" in answers
 not_there = outcome(ours), outcome(ours_in_groups)
 assert issubclass(not_there[0][0], Exception), not_there[0]
 
-# --- On the host alone, where PyTorch has no GPU: nothing is served without being named.
+# --- On the host alone, without a GPU: install() without devices serves nothing.
 mxt.install()
 assert not serves(torch.device("cpu"))
 assert (outcome(ours), outcome(ours_in_groups)) == not_there
@@ -167,7 +165,7 @@ assert eager.dtype == torch.bfloat16 and torch.isfinite(eager).all()
 with torch.inference_mode():
     assert torch.equal(ours(), eager)
 
-# --- Fake tensors, of sizes and formats that PyTorch's own fake kernel refuses.
+# --- Fake tensors of sizes and formats refused by PyTorch's own fake kernel.
 with FakeTensorMode() as mode:
     for format in ("mxfp8_e4m3", "mxfp4"):
         x = Matrix(rng, 70, 96, format, "cpu")
@@ -226,12 +224,12 @@ assert {name: outcome(call) for name, call in OTHERS.items()} == answers
 assert {name: under_fake(call) for name, call in OTHERS_FAKE.items()} == answers_fake
 torch._dynamo.reset()
 
-# --- Wrong arguments change nothing.
+# --- Wrong arguments have no effect.
 for devices in ("xpu", (), ("cpu", "tpu"), None, 3, torch.device("cpu"), [["cpu"]]):
     refuses(ValueError, ("devices", "'cuda'", "'cpu'"), lambda: mxt.install(devices))
 assert state() == before
 
-# --- The functions of mx_compiler.torch serve any device, and refuse what is not block-scaled.
+# --- The functions of mx_compiler.torch serve any device, and accept only block-scaled calls.
 assert torch.equal(mxt.scaled_mm(a.elements, mat_b, a.blocked, MX, b.blocked, MX,
                                  BLOCKED, BLOCKED), eager)
 refuses(ValueError, ("scale_recipe_a", "BlockWise1x32", "TensorWise"),

@@ -1,7 +1,6 @@
 # REQUIRES: torch
 # RUN: %python_torch %s
-"""Matmuls, their gradients, and those of the layer of experts, against float64 of what
-the definition quantizes."""
+"""Matmuls, their gradients, and the gradients of the expert layer, against float64 of the quantized values."""
 
 import contextlib
 
@@ -22,7 +21,7 @@ def turn(x):
 
 
 def check(found, a, b, dtype, what=""):
-    """found = a b^T, of float64."""
+    """Compares `found` with a b^T in float64."""
     near(found, a @ turn(b), np.abs(a) @ turn(np.abs(b)), dtype,
          sums=max(8, a.shape[-1] // 16), what=what)
 
@@ -34,7 +33,7 @@ def formats(options):
 
 
 def many_rows():
-    """The gradient of a small weight is a long sum; rows are whole blocks or are not."""
+    """The gradient of a small weight is a long sum; rows fill whole blocks or not."""
     for seed, (rows, inputs, outputs) in enumerate(((2100, 64, 32), (8192, 32, 96), (8200, 64, 32))):
         for kind, saves in ((torch.bfloat16, False), (torch.float32, True)):
             x = ref.tensor((rows, inputs), seed, spread=2)
@@ -99,7 +98,7 @@ def grouped():
 
 
 def long_offsets():
-    """Ends of i64 give what those of i32 give, backward too."""
+    """Ends of i64 give the same results as i32, backward too."""
     x, w = ref.tensor((40, 64), 1, spread=2), ref.tensor((3, 96, 64), 2, spread=2)
     q, s = mxt.quantize_mxfp4(w)
     for call in (
@@ -144,8 +143,7 @@ def weights_alone():
 
 
 def odd_outputs():
-    """Any number of outputs has a gradient of x, also where grouped_mm wants whole 16
-    bytes of them."""
+    """x gets a gradient for any number of outputs, even if grouped_mm requires a multiple of 16 bytes."""
     x = ref.tensor((7, 64), 1, spread=1).requires_grad_()
     w = ref.tensor((2, 37, 64), 2, spread=1)
     y = mxt.weight_only_grouped_mm(x, *mxt.quantize_mxfp4(w), ref.ends(3, 7), "mxfp4")
@@ -156,7 +154,7 @@ def odd_outputs():
 
 
 def large_halves():
-    """Sums that are no f16: gradients in high precision are matmuls of bf16."""
+    """Sums that overflow f16: high-precision gradients are bf16 matmuls."""
     for high in (False, True):
         x = torch.full((8192, 64), 10.0, dtype=torch.float16, device=ref.DEVICE)
         w = torch.zeros(32, 64, device=ref.DEVICE, requires_grad=True)
@@ -170,8 +168,8 @@ def relative(found, wanted):
 
 
 def experts():
-    """The layer rounds within; that it is right but for that, shows beside the exact
-    layer: its error is that of four roundings to E4M3, about 2^-4 / sqrt(3) each."""
+    """The layer rounds internally. Apart from that it matches the exact layer: its error is that of four roundings to
+    E4M3, about 2^-4 / sqrt(3) each."""
     tokens, hidden, inner, groups = 50, 64, 96, 4
     x = ref.tensor((tokens, hidden), 1, spread=0).requires_grad_()
     w1 = (ref.tensor((groups, 2 * inner, hidden), 2, spread=0) / 8).requires_grad_()
@@ -222,7 +220,7 @@ def groups_of_rows():
             assert (exact(back) == np.where(kept, X, 0)).all()
             back.sum().backward()
             assert (exact(x.grad) == np.where(kept, np.ones_like(X), 0)).all()
-    # Plain scales, rearranged, are those that quantizers give in tiles.
+    # Plain scales, rearranged, match the tiles of quantizers.
     x, offsets = ref.tensor((300, 160), 8), ref.ends(7, 7, 150, 300)
     for ends, mode in ((None, None), (offsets, "rows")):
         pair = [mxt.quantize_mxfp8(x, blocked=b, offsets=ends)[1].view(torch.uint8)
@@ -238,7 +236,7 @@ def groups_of_rows():
 
 
 def frozen():
-    """Of one operand alone the gradient is the same as with that of the other."""
+    """The gradient of a single operand matches the gradient computed with the other's."""
     x, w = ref.tensor((40, 64), 1, spread=1), ref.tensor((4, 96, 64), 2, spread=1)
     offs = ref.ends(5, 5, 30, 40)
     for call in (lambda a, b, high: mxt.mxfp8_mm(a, b[0], wgrad_high_precision=high),
@@ -255,8 +253,8 @@ def frozen():
 
 
 def kept():
-    """The backward pass keeps, and compares the version of, what it multiplies alone: x for
-    the gradient of the weight, the weight for that of x."""
+    """The backward pass keeps, and version-checks, only the factors of its own matmul: x for the gradient of the
+    weight, the weight for the gradient of x."""
     offs = ref.ends(5, 40)
     for call, shape in ((mxt.mxfp8_mm, (96, 64)),
                         (lambda a, b, **o: mxt.mxfp8_grouped_mm(a, b.transpose(-2, -1), offs, **o),
@@ -275,9 +273,8 @@ def kept():
 
 
 def beside():
-    """A pair of weights is their concatenation in every dtype and with any of the three frozen: bit
-    for bit, except that on a GPU gradients of a saved x are sums in another order. Neither the concatenation
-    nor x is saved."""
+    """A pair of weights matches their concatenation bit for bit, in every dtype and with any of the three frozen; only
+    on a GPU, gradients of a saved x are sums in another order. Neither the concatenation nor x is saved."""
     offs, dy = ref.ends(5, 40), ref.tensor((40, 160), 3, spread=1)
     for saves in (False, True):
         for frozen in (None, 0, 1, 2):
@@ -306,7 +303,7 @@ def beside():
                         assert relative(a.grad, exact(b.grad)) <= bound, (frozen, dtype, i)
                     else:
                         assert torch.equal(a.grad, b.grad), (frozen, dtype, i)
-    # One group: nothing else has the memory of a gradient. And as the dispatcher wants it.
+    # A single group: no other tensor shares memory with a gradient. Also in the form for the dispatcher.
     for plain in (True, False):
         x, pair = ref.tensor((40, 64), 1, spread=1), [ref.tensor((1, n, 64), n, spread=1) for n in (96, 64)]
         leaves = [t.requires_grad_() for t in (x, *pair)]
@@ -326,7 +323,7 @@ def beside():
             pair = w.transpose(-2, -1).requires_grad_(), other.transpose(-2, -1)
             refuses(ValueError, "B_t: expected", lambda: mxt.mxfp8_grouped_mm(
                 x, pair, offs, save_quantized=saves))
-    # An exported program takes another dtype, as no operator of PyTorch is in between.
+    # An exported program accepts another dtype, because no PyTorch operator is in between.
     class Layer(torch.nn.Module):
         def forward(self, x, w, offs):
             return mxt.mxfp8_grouped_mm(x, w.transpose(-2, -1), offs)
@@ -339,8 +336,8 @@ def beside():
 
 
 def routes():
-    """Every type of numbers, also where the number of experts does not fit it, against a
-    stable sort; the gradient of the weights."""
+    """Every integer type, even if the number of experts does not fit, against a stable sort; and the gradient of the
+    weights."""
     for dtype in (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64):
         for tokens, k, experts in ((40, 3, 5), (1, 1, 1), (0, 3, 4), (5, 0, 4), (300, 2, 300)):
             least = 0 if dtype == torch.uint8 else -2
@@ -359,7 +356,7 @@ def routes():
 
 
 def misaligned():
-    """Parts of other tensors, as gradients of a concatenation are."""
+    """Operands are parts of other tensors, such as gradients of a concatenation."""
     def part(x):
         return torch.cat([x.flatten()[:1], x.flatten()])[1:].view(x.shape)
 

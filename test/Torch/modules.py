@@ -1,7 +1,7 @@
 # REQUIRES: torch
 # RUN: %python_torch %s
-"""Modules that train: results and all gradients against float64 of what the definition
-quantizes; dtypes, autocast, empty inputs, copies and torch.compile."""
+"""Training modules: results and all gradients against float64 of the quantized values; dtypes, autocast, empty inputs,
+copies and torch.compile."""
 
 import copy
 import io
@@ -63,8 +63,8 @@ def linear():
 
 
 def saved():
-    """What the backward pass keeps of x: bytes in place of bf16, nothing where the weight
-    has no gradient; also where a checkpoint computes it again."""
+    """Memory of x kept for the backward pass: bytes instead of bf16, and nothing if the weight requires no gradient;
+    also under recomputation by a checkpoint."""
     x = ref.tensor((320, 96), 2, spread=2).requires_grad_()
     found, plain = {}, {}
     for recipe, into in (("mxfp8_save_quantized", found), ("mxfp8", plain)):
@@ -101,7 +101,7 @@ def bias():
 
 
 def dtypes():
-    """Of results: those of x, or autocast's. Gradients: those of what they are of."""
+    """Results take the dtype of x, or autocast's. Gradients take the dtype of their tensor."""
     for of_weight in (F32, BF16):
         layer = mxt.MXLinear(32, 64, device=DEVICE, dtype=of_weight)
         for of_x in (F32, BF16, torch.float16):
@@ -124,7 +124,7 @@ def dtypes():
 
 
 def reference_experts(x, weights, counts, matmul):
-    """Expert after expert; silu and the like are PyTorch's."""
+    """Computes expert after expert; activations such as silu are PyTorch's."""
     w1, w2, w3 = weights
     parts = []
     for i, rows in enumerate(x.split(counts)):
@@ -134,9 +134,8 @@ def reference_experts(x, weights, counts, matmul):
 
 
 def experts():
-    """Sums in f32 or f64 are rounded to bf16, and here and there one to the neighbour
-    of the other: results are far nearer to the quantized reference than to the exact
-    one."""
+    """Sums in f32 and f64 may round to different bf16 neighbours. Results are much nearer to the quantized reference
+    than to the exact reference."""
     for counts in ([17, 0, 40, 7], [0, 64, 0, 0], [32, 1, 30, 1]):
         layer = mxt.MXGroupedExperts(64, 96, 4, device=DEVICE)
         torch.manual_seed(1)
@@ -162,7 +161,7 @@ def experts():
 
 
 def bf16_experts():
-    """GroupedExperts itself, which the others are compared with."""
+    """GroupedExperts itself, the baseline of the others."""
     layer = mxt.GroupedExperts(48, 80, 3, device=DEVICE)
     x, counts = ref.tensor((30, 48), 2, spread=1).requires_grad_(), [11, 0, 19]
     y = layer(x, torch.tensor(counts, device=DEVICE))
@@ -213,8 +212,8 @@ def copies():
 
 
 def compiled():
-    """Without a break of the graph. On the host without the code of inductor, which
-    takes long; on a GPU with it, and it rounds less between matmuls."""
+    """Compiles without a graph break. On the host without inductor's code generation, which takes long; on a GPU with
+    it, and with fewer roundings between matmuls."""
     backend, apart = ("aot_eager", 0) if DEVICE == "cpu" else ("inductor", 0.02)
     linear = mxt.MXLinear(64, 32, device=DEVICE)
     grouped = mxt.MXGroupedExperts(32, 64, 2, device=DEVICE)
@@ -236,7 +235,7 @@ def compiled():
 
 
 def without_contents():
-    """On the device meta modules say shapes and dtypes."""
+    """On the device meta, modules return shapes and dtypes."""
     counts = torch.tensor([3, 5], device="meta")
     for layer, given in ((mxt.MXLinear(64, 32, device="meta"), ()),
                          (mxt.MXGroupedExperts(64, 32, 2, device="meta"), (counts,)),

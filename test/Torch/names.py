@@ -1,7 +1,8 @@
 # REQUIRES: torch
 # RUN: rm -rf %t && mkdir %t && %python %mx_src/scripts/api_docs.py %t
 # RUN: %python_torch %s %t/TorchAPI.md %mx_src/docs
-"""The names of mx_compiler.torch that pages and its reference mention exist, and dir shows the public ones."""
+"""Checks that the names of mx_compiler.torch on pages and in its reference exist, and that dir lists the public
+names."""
 
 import pathlib
 import re

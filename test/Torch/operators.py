@@ -14,7 +14,7 @@ DENSE = (*FORMATS, "ceil", False)
 
 
 def byte(*found):
-    """PyTorch's checks multiply and copy, which it does not do with types of bits."""
+    """Views as bytes: PyTorch's checks multiply and copy, which types of bits do not support."""
     return [x.view(torch.uint8) for x in found]
 
 
@@ -25,7 +25,7 @@ experts = ref.tensor((4, 64, 128), 3)
 offs = ref.ends(10, 50, 50, 96)
 OPS = torch.ops.mx
 
-# What is given to each operator; tensors of the last list have gradients.
+# Arguments of each operator; tensors of the last list require gradients.
 w_q = byte(*mxt.quantize_mxfp4(w))
 experts_q = byte(*mxt.quantize_mxfp4(experts))
 w_p, experts_p = ((OPS.pack_weights(q, "mxfp4"), scales) for q, scales in (w_q, experts_q))
@@ -99,7 +99,7 @@ def given(arguments, differentiable):
 names = {schema.name.partition("::")[2] for schema in torch._C._jit_get_all_schemas()
          if schema.name.startswith("mx::")}
 checked = {op._qualified_op_name.partition("::")[2] for op, *_ in CASES}
-# Its saved tensors are those of its forward pass, which checks it with its gradient.
+# Takes tensors saved by its forward pass, which checks it with its gradient.
 assert names - checked == {"moe_layer_backward"}, names - checked
 for op, arguments, differentiable in CASES:
     report = opcheck(op, given(arguments, differentiable))

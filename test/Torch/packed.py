@@ -2,9 +2,8 @@
 # RUN: %python_torch %s operators layouts
 # RUN: env MX_DEVICE=sim MX_CHIP=sm_120a MX_PTXAS=none %python_torch %s operators layouts
 # RUN: env MX_DEVICE=sim MX_CHIP=sm_90a MX_PTXAS=none %python_torch %s
-"""Packed weights: as operators give them, and as modules keep them on sm_90a. Every byte by
-the formula of docs/reference/Spec.md, results and gradients against float64; state dicts, copies and
-moves, after which the bytes of a checkpoint are what they were."""
+"""Packed weights from operators, and in modules on sm_90a. Covers every byte by the formula of docs/reference/Spec.md,
+results and gradients against float64, state dicts, and copies and moves, which preserve the bytes of a checkpoint."""
 
 import copy
 import io
@@ -29,8 +28,7 @@ RECIPE = "mxfp4_weights"
 
 
 def place(format):
-    """Where byte i of an element or pair of a tile comes from: its row and byte of the
-    row, by docs/reference/Spec.md."""
+    """Returns the source of byte i of an element or pair of a tile: its row and its byte in the row, by Spec.md."""
     per_byte = 2 if format in ("mxfp4", "nvfp4") else 1
     t, e = np.meshgrid(np.arange(128), np.arange(0, 32, per_byte), indexing="ij")
     rows = 16 * (t // 32) + 2 * (t % 32 // 4) + e // 2 % 2
@@ -82,7 +80,7 @@ def operators():
             check(y, exact(x), w, (format, rows))
             dy = ref.tensor(y.shape, 3)
             y.backward(dy)
-            # The gradient multiplies by weights in bf16, which not all of NVFP4 are.
+            # The gradient multiplies by weights in bf16, which cannot represent all of NVFP4.
             check(x.grad, exact(dy), exact(torch.from_numpy(w).to(BF16)).T, (format, rows))
     elements, scales, factor, w = quantized((3, 128, 64), "mxfp4")
     p = mxt.pack_weights(elements, "mxfp4")
@@ -97,7 +95,7 @@ def operators():
 
 
 def layouts():
-    """Where modules keep weights packed: by the device, the chip, the format and the size."""
+    """Modules pack weights depending on the device, the chip, the format and the size."""
     before = {name: os.environ.get(name) for name in ("MX_CHIP", "MX_DEVICE")}
     for device, chip, on, name, shape, wanted in (
             ("sim", "sm_90a", "cpu", "mxfp4", (64, 128), "packed"),
@@ -118,7 +116,7 @@ def layouts():
     os.environ["MX_CHIP"] = before["MX_CHIP"] or ""
 
 
-# --- Modules: these run where weights are packed ---------------------------------------
+# --- Modules, on devices with packed weights -------------------------------------------
 
 
 def linear_of(rows, columns, bias=True):
@@ -178,7 +176,7 @@ def rows_of_experts():
 
 
 def state_dicts():
-    """Those of a packed module are those of one that is not, and load both ways."""
+    """State dicts of packed and unpacked modules are equal, and load in both directions."""
     experts = mxt.GroupedExperts(64, 128, 2, device=DEVICE)
     for plain, from_plain, make in (
             (linear_of(128, 64), mxt.MXWeightOnlyLinear.from_linear,
@@ -203,10 +201,10 @@ def state_dicts():
                 loaded.load_state_dict(given, strict=True, assign=assign)
                 assert_same(loaded.state_dict(), own)
                 assert_same(dict(loaded.named_buffers()), dict(packed.named_buffers()))
-                if not assign:          # a CUDA graph reads them where they were
+                if not assign:          # a CUDA graph reads them at the same address
                     assert at == {name: x.data_ptr() for name, x in loaded.named_buffers()}
                 assert given.keys() == state.keys() and all(given[n] is state[n] for n in state)
-        # On meta nothing is packed, and memory that is made there is.
+        # On meta, weights are not packed, but memory created there is.
         empty = packed.to("meta")
         assert "packed" not in repr(empty)
         empty.to_empty(device=DEVICE).load_state_dict(own)
@@ -218,7 +216,7 @@ def copies():
     layer = mxt.convert(linear_of(128, 64), RECIPE)
     own, kept = layer.state_dict(), dict(layer.named_buffers())
     size = sum(x.nbytes for x in layer.buffers())
-    assert size == 128 * 64 // 2 + 128 * 4 * 1  # one form: elements, and a tile row of scales
+    assert size == 128 * 64 // 2 + 128 * 4 * 1  # the same form: elements, and a tile row of scales
     file = io.BytesIO()
     torch.save(layer, file)
     file.seek(0)
@@ -235,21 +233,21 @@ def copies():
         dcp.load(state, checkpoint_id=folder)
         other.load_state_dict(state)
     assert_same(other[0].state_dict(), own)
-    # Floats again: those that were multiplied.
+    # The multiplied values, as floats again.
     wanted = layer.dequantized(dtype=F32)
     back = mxt.convert(layer, "bf16")
     assert type(back) is torch.nn.Linear and torch.equal(back.weight, wanted)
 
 
 def moves():
-    """To where matmuls read plain weights, and back."""
+    """Moves to a device with plain weights, and back."""
     layer = mxt.convert(linear_of(128, 64), RECIPE)
     own, kept = layer.state_dict(), dict(layer.named_buffers())
     x = ref.tensor((5, 64), spread=2)
     y = layer(x)
     mx.set_device("cpu")
     loaded = pickle.loads(pickle.dumps(layer.cpu() if DEVICE != "cpu" else layer))
-    if DEVICE == "cpu":     # packed still, as nothing was moved: the reference path reads both
+    if DEVICE == "cpu":     # still packed without a move: the reference path reads both
         assert torch.equal(loaded.weight_elements, kept["weight_elements"])
         assert torch.allclose(loaded(x), y, rtol=1e-2, atol=1e-2)
     loaded.to("cpu")

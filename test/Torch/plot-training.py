@@ -1,6 +1,5 @@
-"""examples/plot_moe_training.py on logs that are written here: all recipes are drawn,
-losses that are no numbers are left out, a run that stopped stands in the table, and
-logs that cannot be read or compared are refused in one line.
+"""examples/plot_moe_training.py on logs written here: all recipes are drawn, NaN losses are left out, a stopped run is
+part of the table, and unreadable or incomparable logs are refused in one line.
 
 REQUIRES: torch
 RUN: rm -rf %t && mkdir %t
@@ -24,8 +23,7 @@ RESULT = {"validation_loss": 3.5, "training_loss": 3.25, "peak_mib": 7.0}
 
 
 def plot(*options):
-    """The exit status or what is said, and what is printed. A traceback ends this
-    test."""
+    """Returns the exit status or message, and the output. A traceback ends this test."""
     sys.argv = ["plot_moe_training.py", *map(str, options)]
     printed = io.StringIO()
     try:
@@ -64,7 +62,7 @@ def log(name, rows, end=""):
 
 
 def picture(*logs):
-    """The text of the SVG, and the points of its curves."""
+    """Returns the text of the SVG, and the points of its curves."""
     file = OUT / "picture.svg"
     found, table = plot(*logs, "-o", file)
     assert not found, found
@@ -103,7 +101,7 @@ def test_stopped():
 
 
 def test_no_numbers():
-    """What is not a number has no place in the picture, and changes no other mean."""
+    """NaN is not drawn, and does not change other means."""
     nan, inf = float("nan"), float("inf")
     base = log("base", whole(losses=[4.0, 3.0, 2.0, 1.0]))
     other = log("other", whole("mxfp8", losses=[4.0, nan, 2.0, inf],
@@ -115,7 +113,7 @@ def test_no_numbers():
     text, curves, _ = picture(base, lost)
     assert [len(points) for points in curves] == [4, 0] and "mxfp8: 2" in text, curves
     refused([lost, "-o", OUT / "x.svg"], "-o: expected steps with a loss", "found none")
-    # Losses that are all the same, and of zero.
+    # Losses that are all equal, and zero.
     picture(log("zero", whole(losses=[0.0, 0.0])),
             log("zero8", whole("mxfp8", losses=[0.0, 0.0])))
 

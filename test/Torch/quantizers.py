@@ -1,7 +1,7 @@
 # REQUIRES: torch
 # RUN: %python_torch %s
-"""Every quantizer gives the numbers of the definition, in every orientation, with both
-layouts of scales, of batches and of groups."""
+"""Checks every quantizer against the definition, in every orientation, with both layouts of scales, with batches and
+with groups."""
 
 import numpy as np
 import torch
@@ -12,7 +12,7 @@ from refuses import refuses
 
 
 def check(x, elements, scales, format, rounding, blocked, starts=None, groups=None):
-    """`x` in the orientation of the result."""
+    """Returns `x` in the orientation of the result."""
     columns = x.shape[-1]
     found = ref.codes(elements, format)[..., :columns] * np.repeat(
         ref.scales(scales, x.shape[-2], columns // 32, blocked, starts), 32, -1)
@@ -61,8 +61,8 @@ for format in ("mxfp6_e3m2", "mxfp6_e2m3"):
     assert q.dtype == torch.uint8
     check(ref.exact(x), q, s, format, "ceil", True)
 
-# Groups: rows keep their places and their scales have tiles of their own; along the
-# rows each group begins at a multiple of 128 columns.
+# Groups: rows keep their places, with separate scale tiles; along the rows, each group begins at a multiple of 128
+# columns.
 x, offsets = ref.tensor((300, 64), seed=5), ref.ends(7, 7, 150, 300)
 given, places = ref.exact(x), ref.group_rows(offsets)
 for blocked in (True, False):
@@ -101,7 +101,7 @@ for blocked in (True, False):
                             global_scale=factor)
     assert np.allclose(ref.exact(values), codes * step, rtol=1e-6)
 
-# New memory is filled where algorithms are to be deterministic: packed types too.
+# With deterministic algorithms, new memory is filled: packed types too.
 torch.use_deterministic_algorithms(True)
 for format in ("mxfp8_e4m3", "mxfp4", "nvfp4"):
     make = mxt.quantize_nvfp4 if format == "nvfp4" else lambda x: mxt.quantize(x, format)

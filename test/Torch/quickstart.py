@@ -1,6 +1,6 @@
 # REQUIRES: torch
 # RUN: %python_torch %s %mx_src | FileCheck %s
-"""The quickstart for PyTorch runs as it stands there."""
+"""Runs the PyTorch quickstart verbatim."""
 
 import pathlib
 import runpy
@@ -11,7 +11,7 @@ import torch
 import reference
 
 root = pathlib.Path(sys.argv[1])
-# The page takes the GPU where there is one; tests do where they were told to.
+# The page prefers a GPU; tests use their configured device.
 torch.cuda.is_available = lambda: torch.device(reference.DEVICE).type == "cuda"
 sys.argv = ["run_page.py", str(root / "docs/guide/Quickstart/PyTorch.md"), "python"]
 runpy.run_path(str(root / "test/Docs/Inputs/run_page.py"), run_name="__main__")

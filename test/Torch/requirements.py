@@ -1,7 +1,7 @@
 # REQUIRES: torch
 # RUN: %python_torch %s %mx_src
-"""Without PyTorch, and with one that is too old, the import says what is needed. Other places
-that name the oldest version agree."""
+"""Without PyTorch, or with a PyTorch that is too old, the import names the requirement. All mentions of the oldest
+version agree."""
 
 import pathlib
 import runpy

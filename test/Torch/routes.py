@@ -2,11 +2,9 @@
 # RUN: %python_torch %s
 # RUN: env MX_DEVICE=sim MX_CHIP=sm_90a %python_torch %s
 # RUN: env MX_DEVICE=sim MX_CHIP=sm_120a %python_torch %s
-"""Routes are numpy's stable sort of the experts that were chosen, on the host and in
-simulated kernels: integers of every width and what does not fit 32 bits, tokens that are
-none or all of no expert, one choice and none, up to 512 experts, tensors that are not
-dense; the same compiled and exported, for numbers of tokens that are known and that are
-not; and the gradient of the weights."""
+"""Routes match numpy's stable sort of the chosen experts, on the host and in simulated kernels. Covers integers of
+every width and values beyond 32 bits, tokens without experts, no choices, one choice, up to 512 experts, and strided
+tensors; compiled and exported versions, for static and dynamic numbers of tokens; and the gradient of the weights."""
 
 import numpy as np
 import torch
@@ -18,7 +16,7 @@ random = np.random.default_rng(5)
 
 
 def draw(tokens, choices, experts, dtype=np.int64):
-    """Some of no expert, as far as the type can say so."""
+    """Draws choices; some select no expert, within the range of the type."""
     lowest = -1 if np.dtype(dtype).kind == "i" else 0
     highest = min(experts + 1, int(np.iinfo(dtype).max))
     return random.integers(lowest, highest, (tokens, choices), endpoint=True).astype(dtype)

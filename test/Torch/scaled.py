@@ -1,10 +1,9 @@
 # REQUIRES: torch
 # RUN: %python_torch %s
 # RUN: env MX_DEVICE=sim MX_CHIP=sm_90a %python_torch %s
-"""torch.nn.functional.scaled_mm and scaled_grouped_mm on tensors of the host, as
-mx_compiler.torch.install serves them, against float64: by the reference path, and by the kernels
-of sm_90a on the simulator, which read more of what is padding; scaled-sm_120a.test has those of
-sm_120a."""
+"""torch.nn.functional.scaled_mm and scaled_grouped_mm on host tensors, served by mx_compiler.torch.install, against
+float64: by the reference path, and by the kernels of sm_90a on the simulator, which read more of the padding;
+scaled-sm_120a.test covers sm_120a."""
 
 import scaled_cases
 from reference import DEVICE

@@ -1,5 +1,5 @@
-"""All GPUs in one process, a thread for each, with no word to mx about devices: the
-self-test, training steps and graphs of them. Tensors of two GPUs are refused by name.
+"""All GPUs in one process, a thread for each, without passing devices to mx: the self-test, training steps, and their
+graphs. Tensors of two GPUs are refused with a message that names both.
 
 REQUIRES: torch, cuda-gpus
 RUN: env MX_DEVICE= MX_CHIP= %python_torch %s | FileCheck %s
@@ -22,7 +22,7 @@ ROWS, WIDTH, GROUPS = 512, 256, 4
 
 
 def make(device, seed=0):
-    """The same values on every GPU."""
+    """Returns the same values on every GPU."""
     generator = torch.Generator().manual_seed(seed)
 
     def tensor(*shape):
@@ -33,7 +33,7 @@ def make(device, seed=0):
 
 
 def step(leaves):
-    """Results and gradients; nothing waits for the GPU."""
+    """Returns results and gradients, without a wait for the GPU."""
     x, w, experts = leaves
     for leaf in leaves:
         leaf.grad = None
@@ -54,7 +54,7 @@ def expect_equal(found, wanted, what):
 
 
 def on_gpus(work):
-    """work(device) on all GPUs at once."""
+    """Calls work(device) on all GPUs at once."""
     def run(index):
         torch.cuda.set_device(index)
         work(torch.device("cuda", index))
@@ -63,7 +63,7 @@ def on_gpus(work):
 
 
 def follows_tensors():
-    """Tensors of each GPU in turns, whichever is PyTorch's current one."""
+    """Tensors of each GPU in turn, independent of PyTorch's current GPU."""
     for current in range(COUNT):
         with torch.cuda.device(current):
             for index in range(COUNT):
@@ -73,7 +73,7 @@ def follows_tensors():
 
 
 def graphs():
-    """A captured step on each, replayed with other values while the others do the same."""
+    """Captures a step on each GPU; all replay concurrently with other values."""
     fresh = [on_host(step(make("cuda:0", seed))) for seed in range(1, 6)]
 
     def work(device):

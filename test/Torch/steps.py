@@ -1,3 +1,3 @@
 # REQUIRES: torch
 # RUN: %python_torch -B %mx_src/benchmarks/torch/steps.py check --shapes=1
-"""The layers that benchmarks/torch/steps.py times are those of PyTorch but for rounding."""
+"""Checks that the layers timed by benchmarks/torch/steps.py match PyTorch's except for rounding."""

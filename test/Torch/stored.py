@@ -1,8 +1,8 @@
 # REQUIRES: torch
 # RUN: rm -rf %t && mkdir %t
 # RUN: %python_torch %s %t
-"""Ways to store a model of weight-only modules, each beside the model that was stored: the
-same bits come back, or loading is refused. Nothing leaves a weight as the new model had it."""
+"""Ways to store a model of weight-only modules, each compared with the stored model: loading restores the same bits or
+is refused. No weight keeps the new model's value."""
 
 import copy
 import io
@@ -48,7 +48,7 @@ class Model(nn.Module):
 
 
 def models(recipe):
-    """The model that is stored, and its result."""
+    """Returns the model to store, and its result."""
     model = mxt.convert(Model(), recipe)
     return model, model(ref.tensor((16, 64)))
 
@@ -58,7 +58,7 @@ def is_same(model, wanted):
 
 
 def refuses_floats(load, *kinds):
-    """Into a new model whose weights are floats, be it PyTorch's or one that trains."""
+    """Refuses to load into a new model with float weights, of PyTorch or for training."""
     for model in Model(2), mxt.convert(Model(2), "mxfp8"):
         try:
             load(model)
@@ -95,7 +95,7 @@ def state_dicts():
             for strict in False, True:
                 refuses_floats(lambda m, strict=strict, assign=assign: m.load_state_dict(
                     state, strict=strict, assign=assign), RuntimeError)
-        # Of earlier versions, which named the name of the format NAME_format.
+        # Keys of earlier versions, which stored the format's name under NAME_format.
         older = {name + "_format" * (x.dtype == torch.uint8 and x.dim() == 1): x
                  for name, x in state.items()}
         assert older.keys() & {"first.weight_format", "experts.w1_format",
@@ -125,7 +125,7 @@ def safetensors_files():
 
 
 def distributed_checkpoints():
-    """By one process; distributed-checkpoints.py has several."""
+    """With one process; distributed-checkpoints.py uses several."""
     for recipe in RECIPES:
         model, wanted = models(recipe)
         folder = FOLDER / recipe
@@ -145,8 +145,8 @@ def distributed_checkpoints():
 
 
 def other_packages():
-    """Packages that load into floats get no state dict to save; those that store adapters
-    do. Stand-ins, by the names that packages and functions have."""
+    """Packages that load into floats get no state dict to save; packages that store adapters do. Stand-ins use the
+    names of the packages and functions."""
     model, wanted = models("mxfp4_weights")
 
     def saver(package):
@@ -164,7 +164,7 @@ def other_packages():
     scope = {"__name__": "transformers.modeling_utils", "inner": saver("peft.peft_model")}
     exec("def save_pretrained(model):\n  return inner(model)", scope)
     assert scope["save_pretrained"](model).keys() == model.state_dict().keys()
-    # A config may say that tensors are those of a checkpoint of gpt-oss.
+    # A config may declare tensors of a gpt-oss checkpoint.
     scope = {"__name__": "transformers.modeling_utils"}
     exec("def save_pretrained(self):\n  return self.state_dict()", scope)
     whole = nn.ModuleDict({"experts": MXFP4Experts(gpt_oss.Sizes(2, 64, 32), device=DEVICE)})

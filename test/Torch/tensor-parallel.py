@@ -1,7 +1,6 @@
 # REQUIRES: torch
 # RUN: %python_torch %s
-"""Layers whose parameters are DTensors, on two processes. On GPUs where there are two
-(MX_TORCH_DEVICE=cuda)."""
+"""Layers with DTensor parameters, on two processes. Uses GPUs if there are two (MX_TORCH_DEVICE=cuda)."""
 
 import pathlib
 

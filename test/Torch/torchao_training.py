@@ -1,7 +1,7 @@
 # REQUIRES: torch, torchao
 # RUN: %python_torchao %s
-"""torchao's MXFP8 training as mx_compiler.torch.install(torchao=True) serves it; another version is
-refused, and uninstall leaves torchao as it was."""
+"""torchao's MXFP8 training, served by mx_compiler.torch.install(torchao=True). Other versions are refused, and
+uninstall restores torchao."""
 
 import sys
 
@@ -13,7 +13,7 @@ from refuses import refuses
 import mx_compiler.torch as mxt
 
 if torchao.__version__.partition("+")[0] != "0.18.0":
-    # Versions that are not known are refused, which is all there is to say.
+    # Unknown versions are refused; no further checks are possible.
     refuses(ImportError, ("0.18.0", torchao.__version__), lambda: mxt.install(
         DEVICE, torchao=True))
     sys.exit(0)
@@ -24,7 +24,7 @@ before = cases.replaced()
 emulated = cases.emulated(DEVICE)
 refusal = cases.refused(DEVICE)
 
-# --- Another version changes nothing, of PyTorch neither.
+# --- Another version leaves everything unchanged, PyTorch too.
 version, torchao.__version__ = torchao.__version__, "0.19.0"
 refuses(ImportError, ("0.18.0", "0.19.0"), lambda: mxt.install(DEVICE, torchao=True))
 torchao.__version__ = version
@@ -32,9 +32,9 @@ assert cases.replaced() == before
 module, sys.modules["torchao"] = sys.modules["torchao"], None
 refuses(ImportError, ("0.18.0", "none"), lambda: mxt.install(DEVICE, torchao=True))
 sys.modules["torchao"] = module
-refuses(Exception, (), lambda: cases.layouts(DEVICE))       # nothing is served
+refuses(Exception, (), lambda: cases.layouts(DEVICE))       # not installed
 
-# --- Without torchao=True it is left alone, and so it is on devices that are not ours.
+# --- torchao is unchanged without torchao=True, and on other devices.
 mxt.install(DEVICE)
 assert cases.replaced() == before and cases.refused(DEVICE) == refusal
 mxt.install("cpu" if DEVICE == "cuda" else "cuda", torchao=True)

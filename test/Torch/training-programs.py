@@ -2,10 +2,9 @@
 # RUN: env MX_DEVICE=sim MX_CHIP=sm_90a MX_PTXAS=none %python_torch %s
 # RUN: env MX_DEVICE=sim MX_CHIP=sm_100a MX_PTXAS=none %python_torch %s
 # RUN: env MX_DEVICE=sim MX_CHIP=sm_120a MX_PTXAS=none %python_torch %s
-"""Kernels of a forward and a backward pass on the simulator, beside float64 of what the
-definition quantizes: layers of random sizes, with and without groups, that keep x as it
-is and quantized. Rows that a layer has had have kernels of their own; those after the
-first few have one for any number of rows."""
+"""Kernels of forward and backward passes on the simulator, against float64 of the quantized values: layers of random
+sizes, with and without groups, that save x unquantized or quantized. The first few row counts of a layer get separate
+kernels; later ones share a kernel for any number of rows."""
 
 import os
 import random
@@ -21,7 +20,7 @@ from reference import blocked, exact, near
 
 SEED = int((sys.argv[1:] or ["11"])[0])
 CASES = int((sys.argv[2:] or ["4"])[0])
-# What E2M1 beside another format is summed over on sm_100a.
+# Multiple of K on sm_100a for E2M1 beside another format.
 STEP = 128 if os.environ["MX_CHIP"] == "sm_100a" else 32
 OPTIONS = (dict(), dict(), dict(gradients="mxfp8_e5m2", scale_rounding="floor"),
            dict(weights="mxfp4", activations="mxfp6_e3m2"))
@@ -32,7 +31,7 @@ def check(found, a, b, dtype, what):
 
 
 def compare(rows, inputs, outputs, ends, kind, saves, options):
-    """One layer; without ends it is one matrix."""
+    """Checks a layer; without ends it is a single matrix."""
     what = rows, inputs, outputs, ends, kind, saves, options
     groups = len(ends or [rows])
     of_x, of_w, of_dy = (options.get(name, "mxfp8_e4m3") for name in ("activations", "weights", "gradients"))
@@ -68,7 +67,7 @@ for index in range(CASES):
             bool(index % 2), options)
 print("random layers right")
 
-# With room for one number of rows, others have the kernels for any.
+# Only one row count gets separate kernels; others use the kernels for any.
 training.MOST_ROWS = 1
 for rows in (64, 96, 33, 64):
     compare(rows, 64, 32, None, torch.bfloat16, False, {})
@@ -77,8 +76,7 @@ known, = (rows for (_, layer), rows in training._rows_of.items()
 assert known == {64}, known
 print("any rows right")
 
-# What is saved is what the quantizer gives, with zeros in its padding: operators of the same
-# inputs have the same bytes.
+# The saved tensor is the quantizer's result, with zeros in its padding: operators with equal inputs return equal bytes.
 options = ("mxfp8_e4m3",) * 3 + ("ceil",)
 for rows, ends in ((32, None), (160, None), (96, (10, 50, 50, 96)), (40, (40,))):
     x = ref.tensor((rows, 64), 1, spread=2)

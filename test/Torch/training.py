@@ -1,9 +1,8 @@
 # REQUIRES: torch
 # RUN: rm -rf %t && mkdir %t
 # RUN: %python_torch %s %examples %t
-"""examples/train_moe_torch.py, a few steps of its tiny size: a run that stops and goes
-on gives the losses of one that does not, bit for bit on the host; recipes begin alike;
-losses go down; and the picture and the table are made of the logs."""
+"""examples/train_moe_torch.py, a few steps of its tiny size: a resumed run repeats the losses of an uninterrupted run,
+bit for bit on the host; recipes begin alike; losses decrease; and the picture and the table are made of the logs."""
 
 import json
 import math
@@ -22,7 +21,7 @@ sys.path.insert(0, str(EXAMPLES))
 
 
 def train(*options, code=0, error=None, elsewhere=False):
-    """Runs the example: here, which saves time, or in a process of its own."""
+    """Runs the example in this process, which saves time, or in a separate process."""
     options = (f"--device={DEVICE}", "--size=tiny", f"--steps={STEPS}",
                "--batch-tokens=512", "--validation-tokens=1024", "--rate=5e-3", *options)
     program = str(EXAMPLES / "train_moe_torch.py")
@@ -34,7 +33,7 @@ def train(*options, code=0, error=None, elsewhere=False):
 
 
 def call(program, *options):
-    """The exit status, or what SystemExit says; of messages of argparse 2."""
+    """Returns the exit status, or the message of SystemExit; 2 for argparse messages."""
     sys.argv = [program, *map(str, options)]
     try:
         runpy.run_path(program, run_name="__main__")
@@ -52,7 +51,7 @@ def losses(log):
 
 
 def all_runs():
-    """The first run goes on where one stopped; finished ones are not done again."""
+    """An interrupted first run resumes; finished runs are not repeated."""
     folder = OUT / "runs"
     options = "--all", f"--out={folder}", "--seeds=3", "--recipes=bf16, mxfp8"
     first = folder / "bf16-seed3"
@@ -62,7 +61,7 @@ def all_runs():
     train(*options)
     logs = [folder / f"{recipe}-seed3.jsonl" for recipe in ("bf16", "mxfp8")]
     before = [log.stat().st_mtime_ns for log in logs]
-    train(*options)  # nothing is left to do
+    train(*options)  # nothing left to run
     assert before == [log.stat().st_mtime_ns for log in logs]
     train(*options, "--rate=0.5", error="bf16-seed3.jsonl: expected a run with rate=0.5, "
           "found rate=0.005: name another, or remove it")
@@ -70,7 +69,7 @@ def all_runs():
 
 
 def goes_on(log, recipe):
-    """The same run without a stop; or that of MXFP8 with one."""
+    """The same run without an interruption; or the MXFP8 run with an interruption."""
     other = OUT / f"{recipe}.jsonl"
     if recipe == "mxfp8":
         options = (f"--recipe={recipe}", "--seed=3", f"--log={other}",
@@ -97,7 +96,7 @@ def right(log):
     assert about["run"]["seed"] == 3 and about["parameters"] > 100_000
     assert [row["step"] for row in steps] == list(range(STEPS))
     assert all(row["ms"] > 0 and row["tokens_per_s"] > 0 for row in steps)
-    # It begins near the entropy of equal chances, with what initial weights add.
+    # Begins near the entropy of a uniform distribution, plus the effect of initial weights.
     assert math.log(64) - 0.2 < found[0] < math.log(64) + 1.5, found[0]
     assert found[-1] < found[0] - 0.3, found
     assert result["tokens"] == STEPS * 512 and result["validation_tokens"] == 1024

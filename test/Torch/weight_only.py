@@ -3,9 +3,8 @@
 # RUN: env MX_DEVICE=sim MX_CHIP= MX_PTXAS=none %python_torch %s any_outputs
 # RUN: env MX_DEVICE=sim MX_CHIP=sm_90a MX_PTXAS=none %python_torch %s any_outputs
 # RUN: env MX_DEVICE=sim MX_CHIP=sm_120a MX_PTXAS=none %python_torch %s any_outputs
-"""Modules whose weights alone are quantized: bytes of elements and scales, results and
-the gradient of x against float64 of the definition; state dicts of their own and of
-what they replace."""
+"""Weight-only modules: bytes of elements and scales, results and the gradient of x against float64 of the definition;
+their own state dicts, and state dicts of the replaced modules."""
 
 import copy
 import sys
@@ -24,7 +23,7 @@ RECIPES = ("mxfp8_weights", "mxfp6_weights", "mxfp4_weights",
 
 
 def values(weight, recipe):
-    """What a module multiplies by; it rounds weights to bf16 before."""
+    """Weight values in a module's matmul, rounded to bf16 before."""
     return blocked(exact(weight.to(BF16)), recipe.weights, recipe.scale_rounding)
 
 
@@ -63,8 +62,7 @@ def linear():
 
 
 def any_outputs():
-    """Outputs are not summed over, so that any number of them is right. A chip has a program
-    for each number."""
+    """Outputs are not a reduction dimension, so any number of them is valid. A chip needs a program for each number."""
     for recipe in RECIPES:
         for outputs in (50, 33, 1) if recipe == "mxfp4_weights" else (33,):
             given = linear_of(outputs, 64)
@@ -110,9 +108,8 @@ def experts():
 
 
 def nvfp4():
-    """The gradient of x multiplies weights that are rounded to bf16 with the factor of the
-    tensor, where the result is multiplied by it in f32: docs/guide/Torch.md. With a power of two
-    nothing is rounded."""
+    """The gradient of x multiplies weights that are rounded to bf16 with the factor of the tensor; the result is
+    multiplied by it in f32: docs/guide/Torch.md. With a power of two there is no rounding."""
     def apart(a, b):
         return np.linalg.norm(exact(a) - b) / np.linalg.norm(b)
     for seed, (rows, n, k) in enumerate(((64, 64, 128), (5, 96, 64), (96, 160, 256), (33, 32, 96))):
@@ -163,14 +160,14 @@ def state_dicts():
                     again = loaded.state_dict()
                     assert again.keys() == own.keys()
                     assert all(torch.equal(again[n], own[n]) for n in own)
-            # What converts floats leaves bytes alone.
+            # Float conversions do not change bytes.
             moved = copy.deepcopy(quantized).to(BF16)
             assert torch.equal(moved.state_dict()[next(n for n in own if n != "bias")],
                                own[next(n for n in own if n != "bias")])
 
 
 def in_a_model():
-    """The state dict of a model in floats is quantized part by part, and untouched."""
+    """The state dict of a float model is quantized part by part, and not modified."""
     def make():
         return torch.nn.Sequential(torch.nn.Linear(64, 96), torch.nn.ReLU(),
                                    torch.nn.Linear(96, 32)).to(DEVICE)
@@ -206,7 +203,7 @@ def errors():
                                         torch.zeros((32, 2), dtype=torch.uint8)})),
         (ValueError, "name: expected one of weight, found 'w1'",
          lambda: layer.dequantized("w1")),
-        # Of the same shapes.
+        # Same shapes.
         (RuntimeError, "weight: expected mxfp8_e4m3, as the recipe of the module "
          "has, found mxfp6_e2m3",
          lambda: mxt.MXWeightOnlyLinear(64, 32, recipe="mxfp8_weights").load_state_dict(

@@ -1,6 +1,6 @@
 // RUN: mx-opt %s --mx-to-plan=chip=sm_90a | mx-translate --mx-to-manifest | FileCheck %s
 
-// Groups of several ranks that a plan uses are listed, also where it has no windows.
+// Groups of several ranks used by a plan are listed, also without windows.
 
 // CHECK:      "groups": [
 // CHECK-NEXT:   {"name": "ep", "size": 2, "tokens": 4}

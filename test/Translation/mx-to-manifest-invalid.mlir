@@ -1,8 +1,8 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-translate %t.mlir --split-input-file --verify-diagnostics --mx-to-manifest
 
-// What a launch plan cannot express is an error at the operation. What becomes
-// no plan at all is in Conversion/MXGPUToPlan/invalid.mlir.
+// Operations that a launch plan cannot express are errors. Modules without a
+// plan are tested in Conversion/MXGPUToPlan/invalid.mlir.
 
 // RUN: %python -c "n = 33; print('func.func @deep() attributes {mxplan.arguments = [], mxplan.results = []} {', '%yes = arith.constant true', *['scf.if %yes {'] * n, *['}'] * n, 'return', '}', sep='\n')" > %t.deep.mlir
 // RUN: not mx-translate %t.deep.mlir --mx-to-manifest 2>&1 | FileCheck %s
@@ -10,7 +10,7 @@
 
 // -----
 
-// expected-error @below {{'func.func' op expected mxplan.arguments, which says what callers see: run convert-mxgpu-host-to-plan first}}
+// expected-error @below {{'func.func' op expected mxplan.arguments: run convert-mxgpu-host-to-plan first}}
 func.func @memrefs(%x: memref<4xf32>) {
   return
 }

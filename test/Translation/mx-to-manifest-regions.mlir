@@ -1,8 +1,9 @@
 // RUN: mx-translate %s --split-input-file --mx-to-manifest | FileCheck %s
 
-// Control flow of plans. What follows from the arguments alone stands in the
-// table, also where a block uses it, unless computing it early could fail; what
-// depends on a round or on a number of the device is computed by steps.
+// Control flow of plans. Values computed from the arguments alone are listed in
+// the table, even if used within a block, unless an early evaluation could
+// fail; values that depend on an iteration or on device data are computed by
+// steps.
 
 // CHECK:      "name": "loop",
 // CHECK:      "values": [
@@ -19,13 +20,13 @@
 // CHECK-NEXT:     "step": 1,
 // CHECK-NEXT:     "carries": ["buf0", "[[SUM:v[0-9]+]]"],
 // CHECK-NEXT:     "init": ["arg0", 0],
-// The next round must not write what this one carries.
+// The next iteration must not overwrite the carried buffer.
 // CHECK:              {"choose": "buf1", "among": ["work0", "work1"], "besides": ["buf0"]},
 // CHECK-NEXT:         {"compute": "[[BYTES:v[0-9]+]]", "as": ["mul", "[[I]]", 4{{.*}}]},
 // CHECK-NEXT:         {"compute": "[[FEW:v[0-9]+]]", "as": ["lt", "[[BYTES]]", 64]},
 // CHECK-NEXT:         {"require": {"condition": "[[FEW]]", "message": "{{.*}}expected few rounds, found {}", "values": ["[[I]]"]}},
 // CHECK-NEXT:         {"copy": "buf0", "to": "buf1", "bytes": "v0"},
-// What no round leaves has one place.
+// A buffer that stays within an iteration needs a single place.
 // CHECK-NEXT:         {"memset": "work2", "byte": 3, "bytes": 64},
 // CHECK-NEXT:         {"compute": "[[NEXT:v[0-9]+]]", "as": ["add", "[[SUM]]", "[[BYTES]]"{{.*}}]}
 // CHECK:            "yields": ["buf1", "[[NEXT]]"]
@@ -55,8 +56,8 @@ func.func @loop(%x: !mxplan.buffer, %n: index) -> (!mxplan.buffer, index)
 
 // -----
 
-// Memory that an inner loop begins with, and may end with, outlives the round
-// of the outer one.
+// The buffer passed into an inner loop may be its result, so it outlives the
+// iteration of the outer loop.
 
 // CHECK:      "name": "inner",
 // CHECK:      {"choose": "buf1", "among": ["work0", "work1"], "besides": ["buf0"]},
@@ -86,7 +87,7 @@ func.func @inner(%x: !mxplan.buffer, %n: index) -> !mxplan.buffer
 
 // -----
 
-// A number of the device decides. What is computed from it stands after it.
+// A branch on device data. Values computed from it follow the read.
 
 // CHECK:      "name": "read",
 // CHECK:      "values": [
@@ -148,8 +149,8 @@ module attributes {gpu.container_module} {
 
 // -----
 
-// A function that is called stands where it is called, each time with memory of
-// its own. Private functions are no entries.
+// A called function is inlined at each call, with memory of its own. Private
+// functions are not entries.
 
 // CHECK:      "name": "calls",
 // CHECK:      "buffers": [
@@ -177,7 +178,7 @@ func.func @calls(%x: !mxplan.buffer, %n: index) -> !mxplan.buffer
 
 // -----
 
-// A division that would fail where it is not reached is not computed before.
+// A division that could fail is not hoisted out of its branch.
 
 // CHECK:      "name": "guarded",
 // CHECK:      "values": [
@@ -200,8 +201,8 @@ func.func @guarded(%x: !mxplan.buffer, %n: index)
 
 // -----
 
-// Other numbers than sizes are computed in their types; floats are known by
-// their bits.
+// Integers and floats other than sizes are computed in their types; float
+// constants are written as bits.
 
 // CHECK:      "name": "floats",
 // CHECK:      {"name": "g", "type": "f32", "dtype": "f4", "value": "v[[G:[0-9]+]]"}
@@ -241,8 +242,8 @@ module attributes {gpu.container_module} {
 
 // -----
 
-// Loops until something holds, and one block of several. The test of a loop
-// gives what the body and what comes after it get.
+// A while loop and a switch. The condition of the loop yields the operands of
+// the body and the results of the loop.
 
 // CHECK:      "name": "until",
 // CHECK:      "steps": [
@@ -294,8 +295,8 @@ func.func @until(%x: !mxplan.buffer, %n: index) -> !mxplan.buffer
 
 // -----
 
-// Memory whose size a number of the device decides is taken on the way, and a
-// result of such a size keeps it.
+// Memory of a data-dependent size is allocated by a step, and a result of such
+// a size keeps the allocation.
 
 // CHECK:      "name": "taken",
 // CHECK:      {"name": "y", "type": "memref<?xf32>", "dtype": "f4", "shape": ["v0"], "from": "buf0"}

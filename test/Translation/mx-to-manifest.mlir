@@ -1,7 +1,7 @@
 // RUN: mx-opt %s --split-input-file --mxgpu-verify-resources --mx-describe-entries --convert-mxgpu-host-to-plan --canonicalize --cse | mx-translate --split-input-file --mx-to-manifest | FileCheck %s
 
 // Arguments, arithmetic, a tensor map, a launch. Constants are folded, equal
-// expressions are listed once, and what is known to hold is not required.
+// expressions are listed once, and requirements known to hold are dropped.
 
 // CHECK:      "target": "sm_100a",
 // CHECK-NEXT: "ptx": "kernels.ptx",
@@ -23,7 +23,7 @@
 // CHECK-NEXT:   ["min", "v5", "v6"],
 // CHECK-NEXT:   ["max", "v6", "v7"]
 // CHECK:      "requires": [
-// Division is that of numbers without a sign.
+// Unsigned division.
 // CHECK-NEXT:   {"condition": "v0", "message": "{{.*}}: expected a number of at least 0, found {}", "values": ["arg3"]},
 // CHECK-NEXT:   {"condition": "v5", "message": "{{.*}}:5: expected 100% of {}, found {}", "values": [16, "v4"]},
 // CHECK-NEXT:   {"condition": "v8", "message": "{{.*}}: expected rows", "values": []}
@@ -76,9 +76,9 @@ module attributes {gpu.container_module} {
 
 // -----
 
-// Results are the caller's memory, also seen through a view; what is returned
-// twice or is an argument is copied. Other allocations are the workspace, and
-// share it when they are used one after the other.
+// Results are the caller's memory, also through a view; a result returned twice
+// or equal to an argument is copied. Other allocations are in the workspace,
+// and share memory if their lifetimes are disjoint.
 
 // CHECK:      "name": "memory",
 // CHECK:      "results": [
@@ -127,9 +127,9 @@ func.func @memory(%x: memref<?x4xbf16>) -> (memref<?x2xf32>, memref<?x4xbf16>, m
 
 // -----
 
-// A part of an array, of which a plan needs the address of the whole. What an
-// address in the workspace is a multiple of is known. The part must be in the
-// array: its first row, its last one if it has any, and columns as they are.
+// A subview: the plan needs the address of the whole array. Alignment of
+// addresses in the workspace is known. The part must be inside the array: its
+// first row, its last row if not empty, and its static columns.
 
 // CHECK:      "name": "segments",
 // CHECK:      "values": [
@@ -192,8 +192,8 @@ module attributes {gpu.container_module} {
 
 // -----
 
-// A kernel is given the address of the whole array and what the type of the part
-// leaves open: size, stride and offset.
+// A kernel takes the address of the whole array and the dynamic parts of the
+// subview's type: size, stride and offset.
 
 // CHECK:      "name": "slice",
 // CHECK:        ["mul", "arg0[1]", "arg1"{{.*}}],
@@ -217,7 +217,7 @@ module attributes {gpu.container_module} {
 
 // -----
 
-// The bits of a number, where a requirement looks at them.
+// A requirement on the bits of a number.
 
 // CHECK:      "name": "bits",
 // CHECK:      "values": [
@@ -237,8 +237,8 @@ func.func @bits(%f: f32) {
 
 // -----
 
-// Constants that are used, each once and at a multiple of 256 in the file; the
-// address of one needs no check.
+// Used constants, each stored once and 256-byte aligned in the file; the
+// address of a constant needs no check.
 
 // CHECK:      "data": "constants.bin",
 // CHECK-NEXT: "constants": [

@@ -1,5 +1,5 @@
-// What keeps its order and its scope in PTX. Of an atomicrmw LLVM drops both, so
-// one that asks for more than .relaxed.gpu is refused (mx-to-ptx-invalid.mlir).
+// Atomics that keep order and scope in PTX. LLVM drops both for an atomicrmw, so
+// stronger than .relaxed.gpu is refused (mx-to-ptx-invalid.mlir).
 
 // RUN: mx-translate --mx-to-ptx %s | FileCheck %s
 

@@ -1,7 +1,7 @@
 // RUN: mx-translate --mx-to-ptx %s | FileCheck %s
 
-// The host's code may hold what checks of sizes and canonicalization leave there:
-// operations of index, math and ub.
+// The host code may contain index, math and ub operations left by size checks and
+// canonicalization.
 // CHECK: .target sm_90a
 // CHECK: .entry kernel
 func.func @main(%a: index, %b: index, %x: f32) -> (i1, f32) {

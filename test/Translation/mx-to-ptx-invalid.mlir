@@ -55,14 +55,14 @@ gpu.module @kernels {
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">, #nvvm.target<chip = "sm_103a">] {
 }
 
-// LLVM would take the chip for the oldest that it knows.
+// LLVM would treat the chip as the oldest that LLVM supports.
 // CHIP: unknown-chip.mlir:1:1: error: 'gpu.module' op unknown chip 'sm_101x': expected one of 'sm_100a', 'sm_100f', 'sm_103a', 'sm_90a'
 
 //--- unknown-chip.mlir
 gpu.module @kernels [#nvvm.target<chip = "sm_101x">] {
 }
 
-// LLVM would end the process.
+// LLVM would abort.
 // OLD: old-chip.mlir:4:5: error: 'nvvm.tcgen05.alloc' op chip 'sm_90a' has no tcgen05 instructions: expected one of 'sm_100a', 'sm_100f', 'sm_103a'
 
 //--- old-chip.mlir
@@ -114,8 +114,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88", verifyTa
   }
 }
 
-// LLVM drops the order and the scope of an atomicrmw; mx-to-ptx-atomics.mlir
-// shows what keeps them.
+// LLVM drops the order and scope of an atomicrmw; mx-to-ptx-atomics.mlir shows
+// the atomics that keep both.
 // RELEASE: release.mlir:4:10: error: 'llvm.atomicrmw' op expected the order monotonic and the scope "device" or "block", found release and the scope "device": LLVM prints it in PTX as atom.relaxed.gpu; write llvm.inline_asm with the instruction ("red.release.sys.global.add.u32"), or fences around an atomicrmw that is monotonic
 // RELEASE-NOT: error:
 
@@ -140,7 +140,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88", verifyTa
   }
 }
 
-// Every module is printed.
+// Prints every module.
 // MODULES: .target sm_100a
 // MODULES: .entry first(
 // MODULES: .target sm_103a

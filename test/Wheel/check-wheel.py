@@ -1,4 +1,4 @@
-"""scripts/check_wheel.py tells what makes a wheel useless elsewhere.
+"""Checks that scripts/check_wheel.py reports faults that make a wheel useless on other machines.
 
 REQUIRES: wheel, wheel-runtime, numpy
 RUN: rm -rf %t && mkdir %t
@@ -16,7 +16,7 @@ GOOD = build / "wheels/wheel-runtime/mx_compiler/libmx_runtime.so"
 
 
 def check(name, library, stored=False):
-    """What the script says of a wheel that holds one library."""
+    """Returns the output of the script for a wheel with one library."""
     wheel = work / name
     with zipfile.ZipFile(wheel, "w", zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED) as file:
         file.write(library, "mx_compiler/libmx_runtime.so")
@@ -32,10 +32,10 @@ def check(name, library, stored=False):
 assert check(RUNTIME, GOOD) == ""
 assert "expected at most 3 MB, found 4." in check(RUNTIME, GOOD, stored=True)
 assert "expected files that run with manylinux_2_5_x86_64" in check(RUNTIME.replace("36", "5"), GOOD)
-# The library of the build asks for the C++ library, and has its symbols.
+# The library of the build links to the C++ library and exports symbols of it.
 ordinary = check(RUNTIME, build / "lib/libmx_runtime.so")
 assert "expected to need the C library alone, found libstdc++.so.6" in ordinary
 assert "expected a stripped file" in ordinary
-# A program links to more, and shows what it likes.
+# A program may link to more and export more.
 assert "expected the C interfaces alone to be shown, found _Z" in check(
     RUNTIME, build / "lib/MXPlugin.so")

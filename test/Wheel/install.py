@@ -1,5 +1,5 @@
-"""The wheels, packed from this build and installed where nothing else of mx is:
-all tools and the package, far from the sources.
+"""Installs the wheels packed from this build away from any other mx, and checks all tools and the package, far from the
+sources.
 
 REQUIRES: wheel, wheel-runtime, numpy
 RUN: rm -rf %t && mkdir %t
@@ -23,7 +23,7 @@ from installation import Installation, pack
 sources, build, work = map(pathlib.Path, sys.argv[1:])
 compiler_wheel, runtime_wheel = pack(sources, build, work / "dist", "compiler", "runtime")
 
-# Their metadata is what scripts/release demands.
+# Wheels contain the metadata required by scripts/release.
 version = re.search(r"project\(MX VERSION ([\d.]+)", (sources / "CMakeLists.txt").read_text())[1]
 subprocess.run([sys.executable, sources / "scripts/release_metadata.py", version, compiler_wheel, runtime_wheel],
                check=True)
@@ -53,7 +53,7 @@ exact = matrices(mx.folder)
 shutil.copytree(sources / "examples", mx.folder / "examples")
 arguments = ["--arg=x.npy", "--arg=w.npy"]
 
-# Everything comes from the wheel.
+# All files come from the wheel.
 where = mx.run("python", "-c", "import mx_compiler as mx; print(mx.__file__, mx.library.compiler_path())")
 assert [pathlib.Path(word).parent for word in where.split()] == [mx.packages / "mx_compiler"] * 2, where
 
@@ -61,14 +61,14 @@ version = subprocess.run([build / "bin/mx-opt", "--version"], capture_output=Tru
 for tool in "mx-opt", "mx-translate", "mx-compile", "mx-run", "mx-sim":
     own = subprocess.run([build / "bin" / tool, "--version"], capture_output=True, text=True).stdout
     assert mx.run(tool, "--version") == own, tool
-    # Options of the tools in one library do not meet. Those of LLVM's targets that
-    # the wheel lacks are absent.
+    # Options of the tools in the shared library do not collide. Options of LLVM targets missing in the wheel are
+    # absent.
     options = [set(re.findall(r"^ +(--?mx[-\w]*|--(?:arg|seed|chip|device|entry)\b).*", text, re.M))
                for text in (mx.run(tool, "--help"),
                             mx.run(build / "bin" / tool, "--help"))]
     assert options[0] == options[1] and options[0], (tool, options)
 
-# Another package called mx, installed beside it, is another package: the wheel has none.
+# Another installed package called mx is unaffected: the wheel contains no such package.
 assert "No module named 'mx'" in mx.run("python", "-c", "import mx", status=1)
 inputs = sources / "test/Package/Inputs"
 shutil.copytree(inputs / "other_mx/mx", mx.packages / "mx")
@@ -77,12 +77,12 @@ for order in ("mx", "mx_compiler"), ("mx_compiler", "mx"):
 assert mx.run("mx-opt", "--version") == version
 shutil.rmtree(mx.packages / "mx")
 
-# A plugin cannot reach the MLIR in the library: it is refused, and not ignored.
+# A plugin cannot reach the MLIR in the library: plugins are refused, not ignored.
 for option in "--load-pass-plugin", "--load-dialect-plugin":
     says = mx.run("mx-opt", f"{option}={build / 'lib/MXPlugin.so'}", stdin="", status=1)
     assert re.fullmatch(rf"mx-opt: expected a plugin of MLIR for {option}, found '.*MXPlugin.so': this mx-opt contains MLIR and .*\n", says), says
 
-# The tools do what those of the build do, byte for byte.
+# The tools produce the same output as the tools of the build, byte for byte.
 text = (mx.folder / "examples/matmul.mlir").read_text()
 ir = mx.run("mx-opt", "--mx-to-nvvm=chip=sm_100a", stdin=text)
 ptx = mx.run("mx-translate", "--mx-to-ptx", stdin=ir)
@@ -136,7 +136,7 @@ for device in "sim", "cpu":
                     MX_DEVICE=device)
     assert shapes.endswith("(32, 128) (32, 128) (4, 384, 128) (4, 128, 192) (64,)\n"), shapes
 
-# The assembler of NVIDIA's package is found beside mx. A fake tells its path.
+# The assembler of NVIDIA's package is found beside mx. A fake prints its path.
 fake = mx.packages / "nvidia/cu13/bin/ptxas"
 fake.parent.mkdir(parents=True)
 fake.write_text('#!/bin/sh\n[ "$1" = --help ] && { echo sm_100a; exit; }\n[ "$1" = --version ] && exit\n'
@@ -147,11 +147,11 @@ used = (mx.folder / "assembled/kernels.cubin").read_text().strip()
 assert used == str(fake), used
 
 
-# --- Statuses and signals are those of the ordinary tools -----------------------
+# --- Statuses and signals match the ordinary tools -------------------------------
 
 
 def both(tool, *words, act):
-    """What `act` finds of a tool of the wheel and of the build."""
+    """Returns the result of `act` on the tool, which must be the same for the wheel and the build."""
     found = [act([program, *words]) for program in (mx.python.parent / tool, build / "bin" / tool)]
     assert found[0] == found[1], (tool, words, found)
     return found[0]
@@ -163,7 +163,7 @@ def status(command):
 
 
 def closed_pipe(command):
-    """Nobody reads what it writes."""
+    """Runs a command with a closed output."""
     child = subprocess.Popen(command, cwd=mx.folder, env=mx.environment, stdout=subprocess.PIPE,
                              stderr=subprocess.DEVNULL)
     child.stdout.close()
@@ -171,11 +171,11 @@ def closed_pipe(command):
 
 
 def interrupted(command):
-    """By a signal, while it waits for input."""
+    """Interrupts a command by a signal while it waits for input."""
     child = subprocess.Popen(command, cwd=mx.folder, env=mx.environment, stdin=subprocess.PIPE,
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while not os.readlink(f"/proc/{child.pid}/exe").endswith("bin/mx-opt"):
-        assert child.poll() is None  # Python, before it becomes the tool
+        assert child.poll() is None  # still Python, before it executes the tool
     child.send_signal(signal.SIGTERM)
     return child.wait()
 

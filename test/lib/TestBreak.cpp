@@ -1,10 +1,9 @@
-//===- TestBreak.cpp - Break kernels, to see them rejected ----------------===//
+//===- TestBreak.cpp - Broken kernels for tests of safety checks ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What proves kernels safe must refuse those that are not. A test cannot wait
-// for such kernels to come along: these passes make them of good ones.
-//
+// Safety checks must refuse unsafe kernels. These passes break good kernels to
+// test the checks.
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -35,7 +34,7 @@ Operation *findGive(Operation *take) {
   return nullptr;
 }
 
-/// The next take in the same block.
+/// Returns the next take in the same block.
 Operation *findNextTake(Operation *take) {
   for (Operation *op = take->getNextNode(); op; op = op->getNextNode())
     if (isTake(op))
@@ -43,9 +42,8 @@ Operation *findNextTake(Operation *take) {
   return nullptr;
 }
 
-/// The user of a stage and its buffers that is the only one but for where the
-/// stage is given back, if it is deeper in loops than both. One user may have
-/// several uses.
+/// Returns the only user of a stage and its buffers besides the release, if it
+/// is nested in more loops than both. A user may use the stage several times.
 Operation *findInnerUser(Operation *take) {
   Operation *inner = nullptr;
   for (Operation *user : take->getUsers()) {
@@ -57,8 +55,8 @@ Operation *findInnerUser(Operation *take) {
   return inner && inner->getBlock() != take->getBlock() ? inner : nullptr;
 }
 
-/// The loop over places of an accumulator that `drain` reads, if it reads those
-/// that are not shared.
+/// Returns the loop over the places of an accumulator read by `drain`, if
+/// `drain` reads the unshared places.
 scf::ForOp findLoopOverRest(EpilogueColumnOp drain) {
   auto argument = dyn_cast<BlockArgument>(drain.getPlace());
   auto loop = argument
@@ -69,14 +67,14 @@ scf::ForOp findLoopOverRest(EpilogueColumnOp drain) {
 
 struct Breakage {
   StringRef kind;
-  /// Whether it can break `op`, and does.
+  /// Returns true if the breakage applies to `op`.
   bool (*applies)(Operation *op);
   void (*apply)(Operation *op);
 };
 
 void erase(Operation *op) { op->erase(); }
 
-/// Leaves one stage.
+/// Reduces the ring to a single stage.
 void shrink(Operation *op) {
   auto ring = cast<RingOp>(op);
   RingType old = ring.getType();
@@ -116,7 +114,7 @@ void takeInside(Operation *op) {
   give->moveAfter(inner);
 }
 
-/// Begins one step earlier, at columns that are shared.
+/// Starts a step earlier, at shared columns.
 void drainEarlier(Operation *op) {
   scf::ForOp loop = findLoopOverRest(cast<EpilogueColumnOp>(op));
   OpBuilder builder(loop);
@@ -126,7 +124,7 @@ void drainEarlier(Operation *op) {
           *getConstantIntValue(loop.getStep())));
 }
 
-/// Begins half a step later, across the end of what is shared.
+/// Starts half a step later, across the end of the shared columns.
 void drainAskew(Operation *op) {
   scf::ForOp loop = findLoopOverRest(cast<EpilogueColumnOp>(op));
   OpBuilder builder(loop);
@@ -148,8 +146,8 @@ void dropEmpty(Operation *op) {
     cast<LoadAccumulatorOp>(op).getEmptyMutable().clear();
 }
 
-/// Lets one CTA of a pair go another number of times round than the other, in
-/// roles that still agree with each other.
+/// Gives the CTAs of a pair different trip counts, in roles that still agree
+/// with each other.
 void countByRank(Operation *op) {
   auto kernel = cast<KernelOp>(op);
   OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
@@ -165,7 +163,7 @@ const Breakage kBreakages[] = {
     {"drop-load", [](Operation *op) { return isa<TmaLoadOp>(op); }, erase},
     {"drop-store",
      [](Operation *op) { return isa<StoreSharedOp, TmaStoreOp>(op); }, erase},
-    // What gives its accumulator as a value cannot go alone.
+    // An operation that returns its accumulator cannot be erased alone.
     {"drop-mma",
      [](Operation *op) { return isa<MmaOp>(op) && op->use_empty(); }, erase},
     {"drop-empty",
@@ -216,7 +214,7 @@ const Breakage kBreakages[] = {
     {"drain-askew", readsRest, drainAskew},
 };
 
-/// The places of `root` that a breakage can break, in program order.
+/// Returns the places of `root` to which a breakage applies, in program order.
 SmallVector<Operation *> findPlaces(Operation *root, const Breakage &breakage) {
   SmallVector<Operation *> places;
   root->walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -226,7 +224,7 @@ SmallVector<Operation *> findPlaces(Operation *root, const Breakage &breakage) {
   return places;
 }
 
-/// Breaks one place of the kernels.
+/// Breaks a single place of the kernels.
 struct TestBreakPass final
     : PassWrapper<TestBreakPass, OperationPass<gpu::GPUModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(TestBreakPass)
@@ -259,7 +257,8 @@ struct TestBreakPass final
                      llvm::cl::init(0)};
 };
 
-/// Breaks each place of the kernels in turn and says what mx makes of each.
+/// Breaks each place of the kernels in turn and reports the result of
+/// verification.
 struct TestBreakEachPass final
     : PassWrapper<TestBreakEachPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(TestBreakEachPass)
@@ -281,8 +280,8 @@ struct TestBreakEachPass final
   }
 
 private:
-  /// The first error that a copy of `module` gives once it is broken, or that
-  /// it is accepted.
+  /// Returns the first error for a broken copy of `module`, or reports that the
+  /// copy is accepted.
   static std::string check(gpu::GPUModuleOp module, const Breakage *breakage,
                            size_t n) {
     std::string error;
@@ -291,7 +290,8 @@ private:
                                       if (error.empty())
                                         error = diagnostic.str();
                                     });
-    // Verifiers of other dialects look for a data layout in the module around.
+    // Verifiers of other dialects look up a data layout in the enclosing
+    // module.
     OwningOpRef<ModuleOp> host = ModuleOp::create(module.getLoc());
     gpu::GPUModuleOp copy = module.clone();
     host->push_back(copy);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Quantizations with amax, and its value by numpy, for the CPU path and for kernels."""
+"""Quantizations with amax for the CPU path and for kernels, and the amax computed by numpy."""
 
 import dataclasses
 
@@ -8,7 +8,7 @@ import numpy as np
 from harness import BITS, FLOATS, Blocks, Function
 
 ROWS, COLUMNS = 200, 160  # tiles and parts of tiles both ways
-# Ends of groups, one of them empty; the rows after them belong to none.
+# Ends of expert groups, one of them empty; the rows after them belong to no group.
 ENDS = np.array([40, 40, 171, 190], np.int32)
 PROLOGUE = """prologue {{
     ^bb0(%a: {0}, %row: index, %col: index):
@@ -19,7 +19,7 @@ PROLOGUE = """prologue {{
       mx.yield %b, %d : {0}, f32
     }}"""
 SEED = 0x2718281828459045
-# Options that are no clauses of their own.
+# Options without separate clauses.
 BY_UNITS = ("{mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 256], threads = 256, vector = 32, "
             "stage_rows = 32, stages = 2, ctas = 2>}")
 
@@ -38,7 +38,7 @@ class Case:
     schedule: str = ""
 
     def destination(self, axis, rows):
-        """Types of elements and scales; groups of a reduction divide columns instead of rows."""
+        """Returns the types of elements and scales; groups of a reduction divide columns instead of rows."""
         encode = 1.0 if self.nvfp4 else None
         blocks = Blocks(self.element, axis, self.layout, encode=encode, groups=len(ENDS) * bool(self.ragged))
         if self.ragged != "reduction":
@@ -47,7 +47,7 @@ class Case:
         return blocks.types(COLUMNS, rows)
 
     def values(self, x, index):
-        """Quantized values, without those of no group, as f32."""
+        """Returns quantized values as f32, without rows outside of all groups."""
         with np.errstate(all="ignore"):
             values = [x]
             if self.produced:
@@ -76,7 +76,7 @@ class Case:
 
 
 def program(cases, dtype, x, index):
-    """A function that returns all results of all cases, and their number in each."""
+    """Returns a function with all results of all cases, and the number of results of each case."""
     f = Function()
     for name, type_, array in [
             ("x", f"tensor<{len(x)}x{COLUMNS}x{dtype}>", x), ("n", f"tensor<{len(index)}xi32>", index),
@@ -97,12 +97,12 @@ def compare(test, what, cases, x, index, results, counts):
 
 
 def datasets(rng, dtype, rows):
-    """(name, x), whose numbers that only some cases count are the largest."""
+    """Pairs (name, x); the largest numbers of x count in some cases only."""
     kind, bits = FLOATS[dtype], BITS[dtype]
     sign = bits(1 << (8 * np.dtype(bits).itemsize - 1))
     x = rng.standard_normal((rows, COLUMNS)).astype(kind)
     if rows > ENDS[-1]:
-        x[ENDS[-1] - 1, -1] = -7.25  # the last that groups count
+        x[ENDS[-1] - 1, -1] = -7.25  # last element that expert groups count
         x[ENDS[-1], 3] = -9.5
         x[1, ENDS[-1] % COLUMNS] = 8.5
     yield "negative", x
@@ -121,7 +121,7 @@ def datasets(rng, dtype, rows):
 
 
 def gathered_rows(rng, rows, count):
-    """Not the row after the groups, whose numbers are the largest."""
+    """Draws row indices, but not the row after the groups, which contains the largest numbers."""
     index = rng.integers(-1, min(rows, int(ENDS[-1])), count).astype(np.int32)
     index[::9] = -1
     return index

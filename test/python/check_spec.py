@@ -1,16 +1,14 @@
 #!/usr/bin/env python3
-"""Compare the pages of constraints with the verifiers and their negative tests.
+"""Compares the pages of constraints with the verifiers and their negative tests.
 
-PAGES lists them: docs/reference/Spec.md is that of mx, docs/reference/KernelSpec.md and
-KernelOperations.md beside it are those of mxgpu and mxbar.
-Each constraint `C<n>` of a section headed `<name>` needs the comment
-`// <name> C<n>` beside its check, and a case that expects an error:
+PAGES lists them: docs/reference/Spec.md for mx; docs/reference/KernelSpec.md and KernelOperations.md beside it for
+mxgpu and mxbar. Each constraint `C<n>` of a section headed `<name>` needs the comment `// <name> C<n>` beside its
+check, and a case that expects an error:
 
 - of mx in a function `@<name>_c<n>` (or `@<name>_c<n>_<what>`);
 - of mxgpu below a line `// <name> C<n>`.
 
-Neither may name a constraint that the page lacks. Exits 1 and lists what is
-missing or too much.
+Neither may name a constraint that is missing on the page. Exits 1 and lists missing and superfluous constraints.
 """
 
 import argparse
@@ -22,7 +20,7 @@ from collections.abc import Callable
 
 
 def spec_constraints(text):
-    """Constraints by section: headings of several words begin none."""
+    """Returns constraints by section; headings of several words do not begin a section."""
     found, section = [], None
     for line in text.splitlines():
         if match := re.fullmatch(r"#{2,3} (\w+)", line):
@@ -37,7 +35,7 @@ def checks(text):
 
 
 def functions(text):
-    """Constraints with a case that expects an error; cases are sections or paragraphs."""
+    """Returns constraints with a case that expects an error; cases are sections or paragraphs."""
     found = set()
     for case in re.split(r"^(?:// -----)?$", text, flags=re.M):
         if "expected-error" not in case:
@@ -48,7 +46,7 @@ def functions(text):
 
 
 def comments(text):
-    """Constraints whose number stands above an error that is expected."""
+    """Returns constraints with a comment above an expected error."""
     lines = re.findall(r"^ *// (\w+) C(\d+)\n *// expected-error", text, flags=re.M)
     return {(name, int(number)) for name, number in lines}
 
@@ -58,7 +56,7 @@ class Pages:
     specs: tuple[str, ...]
     sources: tuple[str, ...]
     tests: str
-    tested: Callable[[str], set]  # the constraints that a file tests
+    tested: Callable[[str], set]  # finds the constraints tested by a file
 
 
 PAGES = [
@@ -77,7 +75,7 @@ def named(pages):
 
 
 def check(pages, root):
-    """The number of constraints, and what is wrong with them."""
+    """Returns the number of constraints, and their errors."""
     def collect(read, *patterns):
         paths = [path for pattern in patterns for path in sorted(root.glob(pattern))]
         return set().union(*(read(path.read_text()) for path in paths))

@@ -1,6 +1,6 @@
-"""The chip that a test compiles for, and what numbers and schedules depend on of it.
+"""Chip under test, with the numbers and schedules that depend on it.
 
-MX_CHIP names it, for mx-run as for the tests; without it, it is sm_100a.
+MX_CHIP selects it, for mx-run and for the tests; the default is sm_100a.
 """
 
 import os
@@ -12,30 +12,28 @@ import numpy as np
 CHIP = os.environ.get("MX_CHIP", "sm_100a")
 # Elements of operands become bf16 before they are multiplied.
 IS_DEQUANTIZED = CHIP == "sm_90a"
-# Warps multiply elements as they are, from registers: those of a byte, or half of one,
-# need no padding in memory.
+# Warps multiply elements from registers in their own format: 8-bit and 4-bit elements need no padding in memory.
 IS_MMA_SYNC = CHIP.startswith("sm_12")
 FP4 = "f4E2M1FN"
 
 
 def count_roundings(k, a="f8E4M3FN", b="f8E4M3FN"):
-    """How often a sum of `k` products of elements `a` and `b` is rounded to f32:
-    once for each matrix instruction. Four take 64 dequantized elements together,
-    every one some of each 16."""
+    """Returns the number of f32 roundings in a sum of `k` products of elements `a` and `b`: one per matrix instruction.
+    For dequantized elements, four instructions share 64 elements, each taking some of every 16."""
     if IS_DEQUANTIZED:
         return -(-k // 64) * 4
     return -(-k // (64 if a == b == FP4 else 32))
 
 
 def reduction_multiple(a, b):
-    """What blocks, the tensor core and the copy engine ask of K."""
+    """Returns the multiple of K required by blocks, the tensor core and the copy engine."""
     if a == b == FP4 and not IS_DEQUANTIZED:
         return 64
     return 128 if FP4 in (a, b) and not IS_DEQUANTIZED and not IS_MMA_SYNC else 32
 
 
 def as_operand(values):
-    """What the tensor core multiplies instead of exact elements times scales."""
+    """Returns the operand values that the tensor core multiplies instead of exact elements times scales."""
     if not IS_DEQUANTIZED:
         return values
     with np.errstate(invalid="ignore", over="ignore"):
@@ -43,10 +41,9 @@ def as_operand(values):
 
 
 def adapt_schedule(schedule):
-    """The nearest to a schedule of sm_100a that the chip has: with the strategy that it
-    takes by itself for one of tcgen05, and a tile of which registers hold the accumulator.
-    Where memory is short, as many stages as fit, and one buffer of rows to store. One that
-    names a strategy of the chip is taken as it is."""
+    """Converts a schedule of sm_100a to the nearest schedule of the chip: its default strategy instead of a tcgen05
+    strategy, and a tile with an accumulator that fits in registers. If memory is short, uses as many stages as fit, and
+    one buffer of rows to store. A schedule with a strategy of the chip is unchanged."""
     if not IS_DEQUANTIZED and not IS_MMA_SYNC or "mma_sync" in schedule:
         return schedule
     if IS_MMA_SYNC:
@@ -63,8 +60,8 @@ def adapt_schedule(schedule):
 
 
 def adapt_quantize_schedule(schedule, chip):
-    """A schedule that an operation names or, of a chip with little shared memory, one of
-    smaller tiles and stages."""
+    """Returns the schedule of an operation or, for a chip with little shared memory, a schedule with smaller tiles and
+    fewer stages."""
     if not chip.startswith("sm_12"):
         return schedule
     if "stage_rows" not in schedule:

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a region may compute of an element, as MLIR and as numpy.
+"""Operations on elements in a region, as MLIR and as numpy models.
 
-FUNCTIONS is the table: each entry is the text of an operation, the types of its
-operands and result, and its model. The models are written from IEEE 754-2019
-and docs/reference/Math.md (Arithmetic) and share no code with the compiler. Floats of all
-types are float64 arrays that hold their values, integers are int64 arrays;
-each function rounds to its type once. Functions of FUNCTIONS_OF_MATH have no
-model: paths are compared with one another only.
+FUNCTIONS is the table: each entry is the text of an operation, the types of its operands and result, and its model. The
+models are written from IEEE 754-2019 and docs/reference/Math.md (Arithmetic) and share no code with the compiler.
+Floats of all types are float64 arrays of their values, integers are int64 arrays; each function rounds to its type
+once. Functions of FUNCTIONS_OF_MATH have no model: only the paths are compared with one another.
 """
 
 import collections
@@ -25,10 +23,10 @@ BITS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64,
 INTEGERS = ["i8", "i16", "i32", "i64"]
 TYPES = [*FLOATS, "f64"]
 
-# `text` has {0}, {1}, ... where operands stand and {k} for a constant.
+# `text` contains {0}, {1}, ... for operands and {k} for a constant.
 Function = collections.namedtuple("Function", "text operands result model constants")
 
-# Functions that mx-expand-math computes, by a sequence that all paths share.
+# Functions that mx-expand-math computes, by a sequence common to all paths.
 FUNCTIONS_OF_MATH = """
 acos acosh asin asinh atan atanh cbrt cos cosh erf erfc exp exp2 expm1 log log10 log1p log2
 rsqrt sin sinh tan tanh""".split()
@@ -40,7 +38,7 @@ MATH_TYPES = ["f32", "bf16", "f16"]
 
 
 def round_to(value, to):
-    """Rounded once, to nearest even. Of float64, or longdouble for integers."""
+    """Rounds once, to nearest even, from float64, or from longdouble for integers."""
     if to == "f64":
         return np.asarray(value, np.float64)
     mantissa, low, largest = FLOATS[to]
@@ -54,7 +52,7 @@ def round_to(value, to):
 
 
 def get_bits(value, of):
-    """As int64, of NaN the canonical one."""
+    """Returns the bits as int64, with the canonical NaN."""
     nan = (1 << (BITS[of] - 1)) - 1
     if of == "f64":
         bits = value.view(np.int64)
@@ -79,7 +77,7 @@ def from_bits(bits, to):
 
 
 def wrap(value, to):
-    """Into the range of signed integers."""
+    """Wraps into the range of signed integers."""
     lost = 64 - BITS[to]
     return (np.asarray(value, np.int64) << lost) >> lost
 
@@ -94,7 +92,7 @@ def unsigned(value, of):
 
 @np.vectorize
 def fma_f64(a, b, c):
-    """a * b + c, rounded once."""
+    """Returns a * b + c, rounded once."""
     if np.isfinite([a, b, c]).all() and (exact := Fraction(a) * Fraction(b) + Fraction(c)):
         try:
             return float(exact)
@@ -104,8 +102,8 @@ def fma_f64(a, b, c):
 
 
 def fma(a, b, c):
-    """a * b + c, rounded to odd in float64, for types of half its bits or
-    less: what is rounded from there is rounded once."""
+    """Returns a * b + c rounded to odd in float64, for types of at most half its width: a second rounding then gives
+    the correctly rounded result."""
     product = a * b
     total = product + c
     added = total - product
@@ -117,8 +115,7 @@ def fma(a, b, c):
 
 
 def extreme(a, b, sign):
-    """The larger one of numbers, of two zeros the positive one; with sign -1
-    the smaller one."""
+    """Returns the larger of two numbers, and +0 of two zeros; with sign -1 the smaller."""
     a, b = sign * a, sign * b
     return sign * np.where(a > b, a, np.where(b > a, b, np.where(a == 0, a + b, a)))
 
@@ -158,7 +155,7 @@ def half_away(x):
 
 
 def copysign(a, b):
-    """The sign of NaN is positive, whatever made it."""
+    """Copies the sign; NaN counts as positive, whatever its origin."""
     return np.copysign(a, np.where(np.isnan(b), 1.0, b))
 
 
@@ -167,7 +164,7 @@ COMPARISONS = {"eq": np.equal, "gt": np.greater, "ge": np.greater_equal,
 
 
 def compare(predicate):
-    """Ordered predicates are false for NaN, unordered ones true."""
+    """Ordered predicates are false for NaN, unordered predicates true."""
     name = predicate[1:]
 
     def model(a, b):
@@ -207,7 +204,7 @@ def count_zeros(x, of, leading):
 
 
 def divide(kind, of):
-    """By 0 all ones, or the dividend; the least number by -1 is itself."""
+    """Division by 0 returns all ones, or the dividend; the least number divided by -1 is itself."""
     def model(a, b):
         isZero = b == 0
         with np.errstate(over="ignore"):
@@ -319,7 +316,7 @@ def conversions(integers=INTEGERS):
             if BITS[a] == BITS[b]:
                 yield add("bitcast", a, b, lambda x, a=a: get_bits(x, a))
                 yield add("bitcast", b, a, lambda x, a=a: from_bits(x, a))
-        # A bit is 0 or 1, and as a signed number 0 or -1; NaN is 0.
+        # An i1 is 0 or 1, and 0 or -1 as a signed number; NaN converts to 0.
         yield add("fptosi", a, "i1", lambda x: (x <= -1).astype(np.int64))
         yield add("fptoui", a, "i1", lambda x: (x >= 1).astype(np.int64))
         for b in ["i1", *integers]:

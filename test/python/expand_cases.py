@@ -1,25 +1,23 @@
 #!/usr/bin/env python3
-"""Expand the cases of an IR test that differ from a template in a few lines.
+"""Expands the cases of an IR test that differ from a template in a few lines.
 
     expand_cases.py TEST... OUTPUT
 
-Each TEST is split at `// -----`. A section with the line `// TEMPLATE name` defines a
-template and is not part of OUTPUT:
+Each TEST is split at `// -----`. A section with the line `// TEMPLATE name` defines a template and is not part of
+OUTPUT:
 
     // SET key = text      default of every ${key} below
     // BLOCK name          lines that a case may replace, up to
     // END
 
-A section with the line `// USE template` is a case: the template with other
-texts (`// SET key = text`) and other blocks (`// BLOCK name`, up to the next
-block or the end). `// USE template block` begins that block at once. Lines of a
-block are indented as the block that they replace. `// TEMPLATE name` above `// USE`
-makes the case a template.
+A section with the line `// USE template` is a case: the template with other texts (`// SET key = text`) and other
+blocks (`// BLOCK name`, up to the next block or the end). `// USE template block` begins that block at once. Block
+lines are indented like the block they replace. `// TEMPLATE name` above `// USE` makes the case a template.
 
-In a section with the line `// CASES template block`, each paragraph below is such a case;
-below `// CASES` alone, each paragraph is a section. A paragraph of prose belongs to the
-next one. Other sections are copied. A template without a case, a second case in a section
-and a `// SET` below the code of a paragraph are errors: nothing would test them.
+In a section with the line `// CASES template block`, each paragraph below is such a case; below `// CASES` alone, each
+paragraph is a section. A paragraph of prose belongs to the next paragraph. Other sections are copied. A template
+without a case, a second case in a section and a `// SET` below the code of a paragraph are errors, because they would
+not be tested.
 """
 
 import pathlib
@@ -77,7 +75,7 @@ class Template:
 
 
 def use(text, lines, templates):
-    """The template of a case, `name [block]`, with its own texts and blocks."""
+    """Expands a case: `name [block]` of the template, with the case's texts and blocks."""
     name, *block = text.split()
     if name not in templates:
         raise ValueError(f"expected one of {', '.join(templates)}, found {name}")
@@ -105,7 +103,7 @@ def code(line):
 
 
 def paragraphs(lines):
-    """Index of the first line, and lines of each case; prose belongs to the next one."""
+    """Index of the first line, and lines, of each case; prose belongs to the next case."""
     found, start, prose = [], 0, True
     for index, line in enumerate([*lines, ""]):
         if line:

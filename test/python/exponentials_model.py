@@ -1,12 +1,12 @@
-"""The sequences of docs/reference/Math.md, written down once more in numpy: exp and sigmoid
-of float32 arrays, to the bit."""
+"""A second implementation of the sequences of docs/reference/Math.md, in numpy: exp and
+sigmoid of float32 arrays, exact to the bit."""
 
 import numpy as np
 
 
 def fma(a, b, c):
-    """a * b + c in f32: the product is exact in f64, the sum is rounded to odd
-    there, so that rounding once more to f32 is right."""
+    """Returns a * b + c in f32. The f64 multiplication is exact and the sum is rounded to odd, so the second rounding
+    to f32 is correct."""
     product = a.astype(np.float64) * b.astype(np.float64)
     c = np.broadcast_to(c, product.shape).astype(np.float64)
     total = product + c
@@ -30,7 +30,7 @@ SIX = [f32(t) for t in ("0x1.62e43p-1", "0x1.ebfbdcp-3", "0x1.c6aefep-5", "0x1.3
 
 
 def exp_parts(x, terms):
-    """k and 2^f of e^x."""
+    """Returns k and 2^f of e^x."""
     rounded = fma(x, LOG2E, ROUND)
     k = rounded - ROUND
     f = fma(x, LOG2E_LOW, fma(x, LOG2E, -k))

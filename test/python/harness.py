@@ -31,26 +31,26 @@ CHIPS = ("sm_90a", "sm_100a", "sm_120a")
 
 
 def stored(array):
-    """An array with the types of files: floats that numpy lacks become bits."""
+    """Converts an array to a type of .npy files: floats unknown to numpy become bits."""
     array = np.asarray(array)
     return array if array.dtype.isbuiltin == 1 else array.view(f"u{array.itemsize}")
 
 
 def to_array(x, dtype):
-    """Arguments of mx-run, and the same numbers as float32."""
+    """Returns arguments of mx-run, and the same numbers as float32."""
     with np.errstate(all="ignore"):
         numbers = np.asarray(x).astype(FLOATS[dtype])
     return np.ascontiguousarray(stored(numbers)), numbers.astype(np.float32)
 
 
 def widen(array):
-    """Numbers of f32, f16, or of bf16 as bits, in float64."""
+    """Converts f32, f16, or bits of bf16 to float64."""
     with np.errstate(invalid="ignore"):
         return (array.view(BF16) if array.dtype == np.uint16 else array).astype(np.float64)
 
 
 def difference(found, expected):
-    """Text on the first place at which bits differ, or None."""
+    """Describes the first place at which bits differ, or returns None."""
     found, expected = stored(found), stored(expected)
     if found.dtype != expected.dtype:
         found = found.view(expected.dtype)
@@ -67,7 +67,7 @@ def difference(found, expected):
 
 
 def everywhere(chips=CHIPS, orders=(1, 2)):
-    """Names and options of runs on the CPU path, and on each chip with each order of threads."""
+    """Returns names and options of runs on the CPU path, and on each chip with each order of threads."""
     yield "cpu", dict(device="cpu")
     for chip in chips:
         for order in orders:
@@ -98,7 +98,7 @@ class Harness:
         os.makedirs(self.folder, exist_ok=True)
 
     def file(self, name, program):
-        """The path of a program, whose text is written to a file."""
+        """Writes the text of a program to a file and returns the path."""
         return self.write(name, program) if "\n" in program else program
 
     def path(self, name):
@@ -114,7 +114,7 @@ class Harness:
         return self.path(name)
 
     def select(self, cases):
-        """The cases that --only names."""
+        """Returns the cases selected by --only."""
         for case in cases:
             if self.only in str(case):
                 self.case = str(case)
@@ -135,7 +135,7 @@ class Harness:
         return done
 
     def files(self, arrays, results):
-        """Options for arguments and for results, and the paths of the results. A list has an array for each rank."""
+        """Returns options for arguments and results, and the result paths. A list contains an array per rank."""
         for old in glob.glob(self.path("out[0-9]*.npy")):
             os.remove(old)
         options, ranks = [], ""
@@ -152,7 +152,7 @@ class Harness:
 
     def call(self, program, arrays, results=0, *options, device=None, chip=None, check=False, seed=None, sms=None,
              env=None, **more):
-        """The process of mx-run for text, or for the path of a program, and the paths of results."""
+        """Runs mx-run on text, or on the path of a program; returns the process and the paths of results."""
         path = self.file("case.mlir", program)
         files, outs = self.files(arrays, results)
         device, chip = ("cpu", None) if chip == "cpu" else (device or self.device, chip)
@@ -162,40 +162,40 @@ class Harness:
         return self.execute(*command, env=env, **more), outs
 
     def run(self, program, arrays=None, results=None, *options, **more):
-        """Arrays that @main returns; a `Function` has arguments and results of its own."""
+        """Runs a program and returns the results of @main; a `Function` provides its own arguments and results."""
         if isinstance(program, Function):
             program, arrays, results = program.text(), program.arrays, len(program.results)
         return [np.load(out) for out in self.call(program, arrays, results, *options, **more)[1]]
 
     def refuse(self, message, program, arrays, results=0, *options, **more):
-        """A run that must fail with a message; the text."""
+        """Runs a program that must fail with a message; returns the message."""
         done, _ = self.call(program, arrays, results, *options, status=None, **more)
         if done.returncode != 2 or message not in done.stderr:
             self.fail(f"expected to hear {message}, found status {done.returncode}\n{done.stderr}")
         return done.stderr
 
     def run_ranks(self, ranks, program, arrays, results, *options, **more):
-        """The same on several ranks, from lists of arrays by argument; lists of results by rank."""
+        """Same on several ranks, from lists of arrays by argument; returns lists of results by rank."""
         _, outs = self.call(program, arrays, results, f"--ranks={ranks}", *options, **more)
         return [[np.load(out.format(rank=rank)) for out in outs] for rank in range(ranks)]
 
     def rewrite(self, program, *options):
-        """Text that mx-opt makes of a program."""
+        """Returns the output of mx-opt for a program."""
         return self.execute(self.mx_opt, self.file("plain.mlir", program), *options).stdout
 
     def compile(self, program, *options, chip=None, name="compiled"):
-        """The folder of a launch plan."""
+        """Compiles to the folder of a launch plan, and returns it."""
         options = [*options, *[f"--chip={chip}"] * bool(chip)]
         self.execute(self.mx_compile, self.file("case.mlir", program), "-o", self.path(name), *options)
         return self.path(name)
 
     def call_plan(self, plan, arrays, results=0, *options, **more):
-        """The process of mx-launch for the folder of a plan, and the paths of results."""
+        """Runs mx-launch on the folder of a plan; returns the process and the paths of results."""
         files, outs = self.files(arrays, results)
         return self.execute(self.mx_launch, plan, "--device=sim", *options, *files, **more), outs
 
     def launch(self, program, arrays, results, chip=None, *options, **more):
-        """The same as `run`, by a launch plan: its folder, or the text to compile with `options`."""
+        """Same as `run`, by a launch plan: its folder, or the text to compile with `options`."""
         if "\n" in program:
             program, options = self.compile(program, *options, chip=chip), ()
         return [np.load(out) for out in self.call_plan(program, arrays, results, *options, **more)[1]]
@@ -203,12 +203,12 @@ class Harness:
     # --- Findings -----------------------------------------------------------------------
 
     def repeat(self):
-        """The command for the current case alone."""
+        """Returns the command for the current case alone."""
         own = [word for word in sys.argv if not word.startswith("--only")]
         return f"\nrepeat: {shlex.join([*own, '--only=' + self.case])}" if self.case else ""
 
     def require(self, what, good, found=""):
-        """Counts a condition as an element compared."""
+        """Counts a condition as a compared element."""
         self.compared += 1
         if not good:
             self.fail(f"{what}: wrong {found}")
@@ -218,7 +218,7 @@ class Harness:
         print(f"{self.case}{': ' * bool(self.case)}{text}{self.repeat()}", flush=True)
 
     def expect(self, what, found, expected, part=(), nan=False):
-        """Compares all bits of the defined part; with `nan` any NaN equals any other."""
+        """Compares all bits of the defined part; with `nan`, any two NaNs are equal."""
         found, expected = np.asarray(found), np.asarray(expected)
         if found.dtype != expected.dtype:
             found = stored(found).view(expected.dtype)
@@ -245,7 +245,7 @@ class Harness:
                       f"found {found[first]}")
 
     def finish(self, least=1):
-        """Ends the test; `least` elements must have been compared, unless --only left some out."""
+        """Ends the test; `least` elements must have been compared, unless --only excluded some."""
         print(f"{self.cases or 'all'} cases, {self.compared} elements compared, {self.failures} failures")
         sys.exit(self.failures != 0 or self.compared < (1 if self.only else least))
 
@@ -268,7 +268,8 @@ class Function:
         return name
 
     def call(self, text, types, region="", sizes=(), returned=True):
-        """An operation whose destinations, at OUTS in `text`, are new tensors; the names of its results."""
+        """Appends an operation with new tensors as destinations, at OUTS in `text`; returns the names of its
+        results."""
         sizes = [*sizes, *[""] * (len(types) - len(sizes))]
         outs, joined = [self.empty(*pair) for pair in zip(types, sizes)], ", ".join(types)
         name = f"%r{len(self.lines)}"
@@ -287,14 +288,14 @@ class Function:
 
 @dataclasses.dataclass
 class Blocks:
-    """A matrix that is quantized along an axis: types in IR, and bytes by numpy."""
+    """Matrix quantized along an axis: types in IR, and bytes by numpy."""
     element: str
     axis: int = 1
     layout: str = "linear"
     rounding: str = "ceil"
     encode: float = None  # the factor of NVFP4
     square: bool = False
-    groups: int = 0  # of rows
+    groups: int = 0  # groups of rows
     batch: str = ""
 
     @property
@@ -322,7 +323,7 @@ class Blocks:
         return ref.tile(scales) if self.layout == "sf_128x4" else scales
 
     def expected(self, x, ends=None):
-        """Elements and scales of float32 numbers, each with the part that is defined."""
+        """Elements and scales of float32 numbers, each with its defined part."""
         if ends is None:
             elements, scales = self.quantize(x if self.axis else x.T)
             return (ref.pack(elements, self.element), ()), (self.lay_out(scales), ())
@@ -339,7 +340,7 @@ class Blocks:
         return (ref.pack(elements, self.element), np.s_[:, :packed]), (self.lay_out(scales), np.s_[:, :blocks])
 
     def compare(self, test, what, found, x, ends=None, skip=()):
-        """Takes elements and scales from the iterator `found` and compares them with those of numpy."""
+        """Compares the next elements and scales of the iterator `found` with numpy's."""
         for name, (array, part) in zip(("elements", "scales"), self.expected(x, ends)):
             own = next(found)
             if name not in skip:
@@ -347,7 +348,7 @@ class Blocks:
 
 
 def random_operand(rng, shape, element, nvfp4=False, scales=(120, 134)):
-    """Finite elements and scales whose products add exactly in float64."""
+    """Draws finite elements and scales with exact float64 dot products."""
     codes = rng.integers(0, 2**int(element[1]), shape).astype(np.uint8)
     codes[~np.isfinite(ref.decode(codes, element))] = 0
     *outer, k = shape
@@ -357,7 +358,7 @@ def random_operand(rng, shape, element, nvfp4=False, scales=(120, 134)):
 
 
 def exact_operand(rng, rows, k, element="f8E4M3FN", block=32):
-    """Elements, scales and the numbers of a matrix whose sums of products are exact in any order."""
+    """Draws elements, scales and values of a matrix with dot products that are exact in any order."""
     values = rng.choice([-2, -1.5, -1, -0.5, 0, 0.5, 1, 2], (rows, k))
     codes = values.astype(ref.ELEMENTS[element][0]).view(np.uint8)
     if block == 16:
@@ -370,7 +371,7 @@ def exact_operand(rng, rows, k, element="f8E4M3FN", block=32):
 
 
 def group_ends(rng, total, groups):
-    """Cumulative ends with an empty group where there are several."""
+    """Draws cumulative ends; several expert groups include an empty group."""
     ends = np.sort(rng.integers(0, total + 1, groups))
     if groups > 2:
         ends[1] = ends[0]

@@ -1,4 +1,4 @@
-"""The largest errors of functions that docs/reference/Math.md states, in units of the last place."""
+"""Largest errors of functions stated in docs/reference/Math.md, in units in the last place."""
 
 import os
 import re
@@ -7,7 +7,7 @@ ROW = re.compile(r"^\| `(\w+)` \|(?:\\\||[^|])*\| *([\d.]+) *\| *([\d.]+) *\|", 
 
 
 def read_bounds(dtype):
-    """Function -> bound for results of this type."""
+    """Returns the bound of each function for results of this type."""
     root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
     with open(os.path.join(root, "docs", "reference", "Math.md"), encoding="utf-8") as page:
         rows = ROW.findall(page.read())

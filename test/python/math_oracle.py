@@ -1,8 +1,7 @@
-"""The functions of math in more digits than f32 has, errors in units of its last
-place.
+"""Math functions with more digits than f32, and errors in units in the last place.
 
-numpy's longdouble has 64 bits of significand on x86 and glibc computes it to about
-one of its last bits: 2^-39 of an ulp of f32. check_oracle compares it with mpmath.
+numpy's longdouble has a 64-bit significand on x86, and glibc computes it to about one of its last bits: 2^-39 of an ulp
+of f32. check_oracle compares it with mpmath.
 """
 
 import math
@@ -13,12 +12,12 @@ import numpy as np
 
 LONG = np.longdouble
 TYPES = {"f32": np.float32, "bf16": ml_dtypes.bfloat16, "f16": np.float16}
-# Digits, and the exponent of the least subnormal number and of the first that is infinite.
+# Digits, the exponent of the least subnormal number, and the first exponent that overflows.
 FORMATS = {"f32": (24, -149, 128), "bf16": (8, -133, 128), "f16": (11, -24, 16)}
 
 
 def of_doubles(function):
-    """math's are those of libm, off by less than a unit of f64's last place."""
+    """Wraps functions of math, which call libm with errors below a unit in the last place of f64."""
     each = np.frompyfunc(lambda x: LONG(function(float(x))), 1, 1)
     return lambda x: each(x).astype(LONG)
 
@@ -46,8 +45,7 @@ PRECISE = {
 
 
 def check_oracle(name, *operands):
-    """The largest difference from mpmath, relative, over finite results. It has
-    no zero with a sign."""
+    """Returns the largest relative difference from mpmath over finite results. mpmath has no signed zero."""
     mpmath.mp.prec = 300
     exact = FUNCTIONS[name](*(LONG(x) for x in operands))
     worst = 0.0
@@ -60,9 +58,8 @@ def check_oracle(name, *operands):
 
 
 def measure(dtype, exact, found):
-    """The largest error in units in the last place; infinity where NaN, an
-    infinity of zero or a sign is wrong. Beyond the largest number an infinity
-    counts as the power of two that follows."""
+    """Returns the largest error in units in the last place; infinity for a wrong NaN, a nonzero result instead of zero,
+    or a wrong sign. An infinity above the largest number counts as the next power of two."""
     digits, least, end = FORMATS[dtype]
     found = LONG(found)
     bad = (np.isnan(exact) != np.isnan(found)) | (~np.isnan(exact) & (np.signbit(exact) != np.signbit(found)))

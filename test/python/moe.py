@@ -1,10 +1,9 @@
-"""A layer of a mixture of experts in numpy, stage by stage.
+"""A mixture-of-experts layer in numpy, stage by stage.
 
-Every stage has its exact result, in float64 from the inputs that the device had
-for that stage, and how far the device may be from it (docs/guide/MoE.md). Quantized
-stages, SwiGLU before them included, are exact: every byte is known. Weights are
-W1[g] (gate above up, 2I x H) and W2[g] (H x I); rows[p] is the token of row p,
-prob[p] its weight, ends[g] where group g ends.
+Every stage has an exact result, in float64 from the device's inputs of that stage, and a bound on the device's error
+(docs/guide/MoE.md). Quantized stages, with a preceding SwiGLU, are exact: every byte is known. Weights are W1[g] (gate
+above up, 2I x H) and W2[g] (H x I); rows[p] is the token of row p, prob[p] its weight, ends[g] the end of expert group
+g.
 """
 
 
@@ -24,12 +23,12 @@ def groups_of(ends):
 
 
 def widen(bits):
-    """bf16, as such or as bits, in float32."""
+    """Converts bf16, as such or as bits, to float32."""
     return np.asarray(bits).view(BF16).astype(np.float32)
 
 
 def gather(x, rows):
-    """Rows of x; -1 and what lies beyond x are rows of zeros."""
+    """Gathers rows of x; -1 and indices past the end of x give rows of zeros."""
     out = np.zeros((len(rows), x.shape[1]), x.dtype)
     known = (rows >= 0) & (rows < len(x))
     out[known] = x[rows[known]]
@@ -40,7 +39,7 @@ def gather(x, rows):
 
 
 def swiglu(gu, prob):
-    """The bf16 numbers that are quantized, in float32."""
+    """Computes the bf16 values to quantize, in float32."""
     gate, up = np.split(widen(gu), 2, axis=1)
     with np.errstate(all="ignore"):
         silu = gate * sigmoid(gate)
@@ -48,7 +47,7 @@ def swiglu(gu, prob):
 
 
 def swiglu_gradient(gu, dh, prob):
-    """Those of gate and up, side by side."""
+    """Computes the gradients of gate and up, side by side."""
     gate, up = np.split(widen(gu), 2, axis=1)
     one = np.float32(1)
     with np.errstate(all="ignore"):
@@ -62,9 +61,8 @@ def swiglu_gradient(gu, dh, prob):
 
 
 def quantize_rows(x, ends):
-    """Elements and tiles of scales along the rows of float32 x, then along the
-    rows of the groups, transposed; and for each array the part of it that is
-    defined."""
+    """Quantizes float32 x along the rows, then along the rows of the expert groups, transposed: elements and scale
+    tiles, each with its defined part."""
     last = int(ends[-1])
     known = np.where(np.arange(len(x))[:, None] < last, x, np.float32(0))
     elements, scales = ref.quantize(known, ELEMENT)
@@ -78,8 +76,7 @@ def quantize_rows(x, ends):
 
 
 def quantize_weights(w):
-    """Along the last axis and along the one before, of all experts: elements
-    and tiles of each."""
+    """Quantizes along the last axis and along the axis before, for all experts: elements and tiles of each."""
     for y in (w, w.transpose(0, 2, 1)):
         elements, scales = ref.quantize(np.ascontiguousarray(y, np.float32),
                                         ELEMENT)
@@ -87,7 +84,7 @@ def quantize_weights(w):
         yield ref.tile(scales)
 
 
-# --- What quantized arrays stand for --------------------------------------------
+# --- Values of quantized arrays ------------------------------------------------
 
 
 def read(elements, tiles):
@@ -96,7 +93,7 @@ def read(elements, tiles):
 
 
 def read_rows(elements, tiles, ends):
-    """One matrix for each group."""
+    """Returns a matrix for each expert group."""
     out = []
     for g, part in enumerate(groups_of(ends)):
         first = part.start // 128 + g
@@ -105,7 +102,7 @@ def read_rows(elements, tiles, ends):
 
 
 def read_reduction(elements, tiles, ends):
-    """One matrix for each group, without what pads it."""
+    """Returns a matrix for each expert group, without padding."""
     scales = ref.untile(tiles, len(elements), elements.shape[1] // 32)
     values = ref.real(elements, scales, ELEMENT)
     return [values[:, start:start + part.stop - part.start] for start, part in
@@ -116,14 +113,14 @@ def read_reduction(elements, tiles, ends):
 
 
 class Bounded:
-    """Exact results, and how far off f32 accumulation may be."""
+    """Returns the exact results, and the error bound of f32 accumulation."""
 
     def __init__(self, exact, bound):
         self.exact, self.bound = exact, bound
 
     @staticmethod
     def matmul(a, b):
-        """Of matrices; every MMA step may lose 2^-23 of what the sums could be."""
+        """Matmul of matrices; every MMA step may lose 2^-23 of the largest possible sum."""
         steps = count_roundings(a.shape[1])
         return Bounded(a @ b.T, steps * 2.0**-23 * (np.abs(a) @ np.abs(b).T))
 
@@ -133,8 +130,8 @@ class Bounded:
                        join([p.bound for p in parts]))
 
     def compare(self, found, mantissa):
-        """Elements beyond the bound and half a unit of the result's type, and
-        the largest part of it that was needed."""
+        """Returns the elements beyond the bound plus half a unit of the result's type, and the largest used fraction of
+        it."""
         found = found.astype(np.float64)
         size = np.maximum(np.abs(found), np.abs(self.exact))
         exponent = np.maximum(np.frexp(size)[1] - 1, -126)
@@ -145,7 +142,7 @@ class Bounded:
 
 
 def matmul_rows(a, b):
-    """A[g] times the transpose of B[g], group under group."""
+    """Multiplies each A[g] by the transpose of B[g]; stacks the results."""
     return Bounded.stack([Bounded.matmul(x, y) for x, y in zip(a, b)])
 
 
@@ -154,7 +151,7 @@ def matmul_reduction(a, b):
 
 
 def combine(z, rows, tokens):
-    """y[rows[p]] += z[p] in f32, one row after the other."""
+    """Adds y[rows[p]] += z[p] in f32, in the order of rows."""
     y = np.zeros((tokens, z.shape[1]), np.float32)
     for row, term in zip(rows, z):
         if 0 <= row < tokens:
@@ -163,8 +160,7 @@ def combine(z, rows, tokens):
 
 
 def prob_gradient(gu, dh, last):
-    """The sums of dh * silu(gate) * up over rows, whose f32 terms are known, in
-    any order."""
+    """Sums dh * silu(gate) * up over columns, with known f32 terms, in any order."""
     gate, up = np.split(widen(gu)[:last], 2, axis=1)
     terms = gate * sigmoid(gate) * up * widen(dh)[:last]
     terms = terms.astype(np.float64)
@@ -177,7 +173,7 @@ def prob_gradient(gu, dh, last):
 
 
 def exact_layer(x, dy, rows, prob, ends, w1, w2):
-    """y, dX, dW1, dW2 and dprob in float64, from the same bf16 inputs."""
+    """Returns y, dX, dW1, dW2 and dprob in float64, from the same bf16 inputs."""
     x, dy, prob, w1, w2 = (np.asarray(t).astype(np.float64)
                            for t in (x, dy, prob, w1, w2))
     y, dx = np.zeros_like(x), np.zeros_like(x)
@@ -201,7 +197,7 @@ def exact_layer(x, dy, rows, prob, ends, w1, w2):
 
 
 def decibels(found, exact):
-    """Signal to noise; infinite where there is nothing."""
+    """Returns the signal-to-noise ratio; infinite without noise."""
     noise = ((found.astype(np.float64) - exact)**2).sum()
     signal = (exact**2).sum()
     return 10 * np.log10(signal / noise) if noise else np.inf

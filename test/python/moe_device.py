@@ -1,5 +1,5 @@
-"""A compiled layer of a mixture of experts on a device: its entries on the arrays
-of moe_stages.py, by name, with poison in all that has no meaning.
+"""Compiled mixture-of-experts layer on a device. Its entries run on the arrays of moe_stages.py, by name, with poison
+in all memory without meaning.
 """
 
 import moe
@@ -7,7 +7,7 @@ import mx_compiler as mx
 import mx_reference as ref
 import numpy as np
 
-# What slack holds, for each size of a number; by bytes of 0 in the others.
+# Poison in slack, by element size; bytes of 0 in other sizes.
 POISON = {
     "zeros": {1: 0, 2: 0, 4: 0},
     "NaN": {1: 0x7F, 2: 0x7FC0, 4: 0x7FC00000},  # E4M3, bf16, f32
@@ -24,10 +24,10 @@ def poisoned(shape, dtype, poison):
 
 
 def defined(name, v):
-    """The part of an array that means something."""
+    """Returns the meaningful part of an array."""
     ends, last = v["ends"], int(v["ends"][-1])
     starts = ref.group_starts(ends)
-    if name in ("x", "dy"):  # tokens that have rows
+    if name in ("x", "dy"):  # tokens with rows
         rows = v["rows"][:last]
         return np.unique(rows[(rows >= 0) & (rows < len(v[name]))])
     if name in ("rows", "prob", "gu", "dh", "dprob", "z", "dxp", "dgu"):
@@ -45,7 +45,7 @@ def defined(name, v):
 
 
 def with_poison(name, v, poison):
-    """A copy of the array with poison in its slack."""
+    """Returns a copy of the array with poison in its slack."""
     array = v[name]
     out = poisoned(array.shape, array.dtype, poison)
     part = defined(name, v)
@@ -54,15 +54,15 @@ def with_poison(name, v, poison):
 
 
 class Layer:
-    """The entries of a program: what they take and give, by name."""
+    """Entries of a program, with their arguments and results by name."""
 
     def __init__(self, directory, entries):
         self.program = mx.Program(directory)
         self.entries = entries
 
     def call(self, name, v, poison):
-        """Calls an entry on the arrays of v, slack and all memory that it writes
-        poisoned before, and adds its results to v."""
+        """Calls an entry on the arrays of v and adds its results to v. Slack and all output memory are poisoned
+        before."""
         entry = self.program[name]
         takes, gives = self.entries[name]
         arguments = [mx.array(with_poison(n, v, poison).view(value.storage))
@@ -92,7 +92,7 @@ ENTRIES = {
     "backward": (["dy", "rows", "prob", "ends", *SAVED, "w1t", "w1ts", "w2t",
                   "w2ts"], ["dx", "dw1", "dw2", "dprob"]),
 }
-# What moe_observe.py adds.
+# Results added by moe_observe.py.
 OBSERVED = {
     "quantize_weights": [],
     "forward": ["xq0", "xq1", "hq0", "hq1", "z"],
@@ -101,7 +101,7 @@ OBSERVED = {
 
 
 def open_layer(directory, observed):
-    """examples/moe_layer.mlir, compiled as it is or with what is observed."""
+    """Compiles examples/moe_layer.mlir, unchanged or with observed intermediate values."""
     return Layer(directory, {
         name: (takes, gives + OBSERVED[name] if observed else gives)
         for name, (takes, gives) in ENTRIES.items()})

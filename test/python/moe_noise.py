@@ -1,16 +1,14 @@
-"""How much noise quantization adds to a layer of a mixture of experts: the
-formulas of docs/guide/MoE.md, for Gaussian tokens and weights.
+"""Quantization noise of a mixture-of-experts layer: the formulas of docs/guide/MoE.md, for Gaussian tokens and weights.
 
-Noise is given relative to the signal's power; independent noises add up.
+Noise is relative to the signal's power; independent noises add up.
 """
 
 import numpy as np
 
 
 def quantization_noise(mantissa):
-    """Of rounding to a float with so many mantissa bits and power-of-two scales
-    that let nothing overflow or underflow: a number in [2^e, 2^(e+1)) is off by
-    a uniform part of 2^(e - mantissa), and 4^e / x^2 is 3 / (8 ln 2) on average."""
+    """Noise of rounding to a float with that many mantissa bits and power-of-two scales without overflow or underflow.
+    A number in [2^e, 2^(e+1)) has a uniform error of 2^(e - mantissa), and 4^e / x^2 is 3 / (8 ln 2) on average."""
     return 4.0**-mantissa / 12 * 3 / (8 * np.log(2))
 
 
@@ -19,7 +17,7 @@ STORED = quantization_noise(7)  # bf16
 
 
 def expect(f, sigma):
-    """E[f(g)] for g of N(0, sigma^2)."""
+    """Returns E[f(g)] for g of N(0, sigma^2)."""
     g = np.linspace(-12, 12, 20001)
     weight = np.exp(-g * g / 2)
     return (f(sigma * g) * weight).sum() / weight.sum()
@@ -44,7 +42,7 @@ def silu2(g):
 
 
 def predict(sigma):
-    """Decibels of each result, where gate and up have deviation `sigma`."""
+    """Predicts the decibels of each result; gate and up have deviation `sigma`."""
     power = {f: expect(lambda g: f(g)**2, sigma) for f in (silu, silu1, silu2)}
     gain = sigma**2 * power[silu1] / power[silu]
     gain1 = sigma**2 * power[silu2] / power[silu1]
@@ -54,7 +52,7 @@ def predict(sigma):
     dh = 2 * ELEMENT + STORED
     dgate = dh + gu * (1 + gain1) + STORED
     dup = dh + gu * gain + STORED
-    # The powers of dgate and dup, but for what both have.
+    # Powers of dgate and dup, without their common factor.
     p, q = sigma**2 * power[silu1], power[silu]
     dgu = (p * dgate + q * dup) / (p + q)
     noise = {"y": h + 2 * ELEMENT, "dX": dgu + 2 * ELEMENT,
@@ -63,12 +61,12 @@ def predict(sigma):
     return {name: -10 * np.log10(value) for name, value in noise.items()}
 
 
-# What a result is called in a layer's arrays (moe_stages.py).
+# Names of results in a layer's arrays (moe_stages.py).
 NAMES = {"y": "y", "dX": "dx", "dW1": "dw1", "dW2": "dw2", "dprob": "dprob"}
 
 
 def add_power(power, v, exact):
-    """Adds the signals and noises of a layer to those so far."""
+    """Adds the signals and noises of a layer to the totals."""
     last = int(v["ends"][-1])
     for result, name in NAMES.items():
         part = slice(0, last) if result == "dprob" else slice(None)
@@ -80,13 +78,13 @@ def add_power(power, v, exact):
 
 
 def expect_ratios(power, sigma=1.0, slack=0.2):
-    """That the ratios of summed powers are the predicted ones, within `slack` dB
-    and four deviations of what so many rows can tell. Prints them."""
+    """Checks that the ratios of summed powers match the prediction within `slack` dB and four deviations of that many
+    rows. Prints them."""
     for result, expected in predict(sigma).items():
         signal, noise, rows = power[result]
         found = 10 * np.log10(signal / noise)
-        # A sum of n squares of Gaussian numbers is off by sqrt(2 / n). Rows of
-        # a matrix have many numbers, but not all are independent.
+        # The relative deviation of a sum of n squares of Gaussian numbers is sqrt(2 / n). Rows of a matrix contain many
+        # numbers, but not all are independent.
         count = rows * (1 if result == "dprob" else 32)
         margin = slack + 4 * 10 / np.log(10) * 2 / np.sqrt(count)
         print(f"{result}: {found:.2f} dB, predicted {expected:.2f} +- {margin:.2f}")

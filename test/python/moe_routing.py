@@ -1,8 +1,7 @@
-"""Routings of a mixture of experts: random ones of every kind.
+"""Random routings of a mixture of experts, of every kind.
 
-A routing has the number of tokens and, for rows sorted by expert, the token and
-the weight of each row and the ends of the groups. Rows behind the last group
-belong to nobody.
+A routing contains the number of tokens and, for rows sorted by expert, the token and the weight of each row and the
+ends of the expert groups. Rows after the last group belong to no expert.
 """
 
 import numpy as np
@@ -23,7 +22,7 @@ class Routing:
 
 
 def draw_sizes(rng, kind, groups, most):
-    """Rows of each group, and rows of no group."""
+    """Draws the rows of each group, and the rows of no group."""
     behind = int(rng.choice([0, 1, 40]))
     if kind == "balanced":
         return np.full(groups, rng.integers(1, most + 1)), 0
@@ -53,10 +52,10 @@ def draw_sizes(rng, kind, groups, most):
 
 
 def draw(rng, kind, groups=8, most=64, top=2):
-    """Tokens have up to `top` rows, of different experts."""
+    """Draws a routing with up to `top` rows per token, of different experts."""
     sizes, behind = draw_sizes(rng, kind, groups, most)
     total = int(sizes.sum())
-    # So many tokens that none needs more than `top` rows, nor one expert twice.
+    # Enough tokens that none needs more than `top` rows, or an expert twice.
     tokens = max(-(-total // top), int(sizes.max()), 1) + int(rng.integers(0, 9))
     left = np.full(tokens, top)
     rows = np.full(total + behind, -1, np.int32)

@@ -1,11 +1,9 @@
-"""Compares every stage of a layer with its exact result (moe.py), and computes a
-layer without a device.
+"""Compares every stage of a layer with the exact result (moe.py), and computes a layer without a device.
 
-`v` has the layer's arrays by name, as a device has them: bf16 as bits, quantized
-tensors as their elements and tiles of scales. Arguments: x, dy, rows, prob, ends,
-the weights w1b and w2b in bf16, and quantized w1, w1s, w2, w2s (along the last axis), w1t, w1ts, w2t,
-w2ts (along the one before, transposed). Of the forward: xq0 to xq3, gu, hq0 to
-hq3, z, y. Of the backward: dq0 to dq3, dh, dw2, dprob, gq0 to gq3, dxp, dx, dw1.
+`v` contains the layer's arrays by name, in device form: bf16 as bits, quantized tensors as elements and scale tiles.
+Arguments: x, dy, rows, prob, ends, the weights w1b and w2b in bf16, and quantized w1, w1s, w2, w2s (along the last
+axis), w1t, w1ts, w2t, w2ts (along the axis before, transposed). Forward: xq0 to xq3, gu, hq0 to hq3, z, y. Backward:
+dq0 to dq3, dh, dw2, dprob, gq0 to gq3, dxp, dx, dw1.
 """
 
 import moe
@@ -16,13 +14,13 @@ BF16_MANTISSA, F32_MANTISSA = 7, 23
 
 
 class Findings:
-    """Counts what differs; `largest` is how much of its bound a stage needed."""
+    """Counts differences; `largest` is the used fraction of a stage's bound."""
 
     def __init__(self):
         self.wrong, self.largest = {}, {}
 
     def exact(self, name, found, expected):
-        """Every defined byte of quantized arrays."""
+        """Compares every defined byte of quantized arrays."""
         wrong = 0
         for array, (elements, part) in zip(found, expected):
             same = array.shape == elements.shape
@@ -30,7 +28,7 @@ class Findings:
         self.add(name, wrong)
 
     def bits(self, name, found, expected):
-        """Every bit of arrays of f32."""
+        """Compares every bit of f32 arrays."""
         same = found.shape == expected.shape
         self.add(name, int((found.view(np.uint32) != expected.view(np.uint32)).sum()) if same else 1)
 
@@ -113,7 +111,7 @@ def check_backward(v):
 
 
 def check(v):
-    """All stages, forward and backward."""
+    """Checks all stages, forward and backward."""
     found = check_weights(v)
     for part in (check_forward(v), check_backward(v)):
         found.merge(part)
@@ -129,14 +127,14 @@ def store(v, name, arrays):
 
 
 def to_bits(values, total):
-    """Rounded to bf16, with NaN in rows of no group."""
+    """Rounds to bf16, with NaN in rows of no group."""
     out = np.full((total, values.shape[1]), np.nan, BF16)
     out[:len(values)] = values.astype(np.float32).astype(BF16)
     return out.view(np.uint16)
 
 
 def to_f32(values, total):
-    """Rounded to f32, with NaN in rows of no group."""
+    """Rounds to f32, with NaN in rows of no group."""
     out = np.full((total, values.shape[1]), np.nan, np.float32)
     out[:len(values)] = values
     return out

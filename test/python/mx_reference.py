@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The mx operations in numpy and ml_dtypes, in float64.
 
-Written from the formulas of the specification (OCP MX v1.0; PTX ISA, cvt and
-tcgen05 scale factor layouts) and sharing no code with the compiler. Arrays of
-elements and scales hold codes, one per uint8.
+Written from the formulas of the specification (OCP MX v1.0; PTX ISA, cvt and tcgen05 scale factor layouts), without
+code of the compiler. Arrays of elements and scales contain codes, one per uint8.
 """
 
 import element_functions
 import ml_dtypes
 import numpy as np
 
-# Element type: ml_dtypes' type, largest value, its exponent, stored mantissa
-# bits, code of NaN.
+# Element type: ml_dtypes' type, largest value, its exponent, stored mantissa bits, code of NaN.
 ELEMENTS = {
     "f8E4M3FN": (ml_dtypes.float8_e4m3fn, 448.0, 8, 3, 0x7F),
     "f8E5M2": (ml_dtypes.float8_e5m2, 57344.0, 15, 2, 0x7F),
@@ -27,7 +25,7 @@ def f32(x):
 
 
 def block_scale(a, element, rounding):
-    """E8M0 bytes for the largest magnitudes `a` (float32) of blocks."""
+    """Returns E8M0 bytes for the largest magnitudes `a` (float32) of blocks."""
     _, largest, emax, mantissa, _ = ELEMENTS[element]
     a = f32(a)
     finite = np.where(np.isfinite(a), a, 0).astype(np.float64)
@@ -42,7 +40,7 @@ def block_scale(a, element, rounding):
         _, e = np.frexp(np.where(tiny, 1.0, finite))
         field = np.where(tiny, 0, e + 126)
         if rounding == "fit" and largest == 448:
-            # 464 is the largest number that is rounded to 448.
+            # 464 is the largest number that rounds to 448.
             field += ~tiny & (finite / 2.0 ** (e - 1.0) > 464 / 256)
         elif rounding in ("even", "fit"):
             # Half a unit of the element's mantissa may carry.
@@ -56,7 +54,7 @@ def block_scale(a, element, rounding):
 
 
 def encode(y, element):
-    """Codes of float32 numbers: nearest even, saturated."""
+    """Converts float32 numbers to codes: nearest even, saturated."""
     dtype, largest, _, _, nan = ELEMENTS[element]
     y = f32(y)
     if element == "i8":
@@ -91,7 +89,7 @@ def thread_amax(blocks):
 
 
 def share_in_squares(a, size):
-    """The largest of `size` rows of magnitudes for each of them."""
+    """Returns, for each row, the largest magnitudes of its block of `size` rows."""
     rows, blocks = a.shape
     bits = np.zeros((-(-rows // size) * size, blocks), np.uint32)
     bits[:rows] = a.view(np.uint32)
@@ -100,8 +98,8 @@ def share_in_squares(a, size):
 
 
 def quantize(x, element, rounding="ceil", nvfp4_encode=None, square=False):
-    """Elements and scales of float32 `x`, blocks along the last axis, whose
-    last block may be short; or squares of as many rows."""
+    """Quantizes float32 `x` to elements and scales, in blocks along the last axis with a possibly short last block, or
+    in square blocks."""
     size = 32 if nvfp4_encode is None else 16
     width = x.shape[-1]
     padded = -(-width // size) * size
@@ -130,8 +128,7 @@ def quantize(x, element, rounding="ceil", nvfp4_encode=None, square=False):
 
 
 def round_to(value, dtype):
-    """float64 rounded once, to nearest even; as the bits of the result with
-    the canonical NaN."""
+    """Rounds float64 once, to nearest even, and returns the bits of the result with the canonical NaN."""
     with np.errstate(all="ignore"):
         rounded = element_functions.round_to(np.asarray(value, np.float64), dtype)
         bits = element_functions.get_bits(rounded, dtype)
@@ -139,7 +136,7 @@ def round_to(value, dtype):
 
 
 def real(elements, scales, element, nvfp4=False):
-    """element * scale in float64."""
+    """Returns element * scale in float64."""
     size = 16 if nvfp4 else 32
     width = elements.shape[-1]
     with np.errstate(all="ignore"):
@@ -148,7 +145,7 @@ def real(elements, scales, element, nvfp4=False):
 
 
 def tile(scales, slack=0):
-    """The sf_128x4 layout of rows x blocks."""
+    """Converts rows x blocks to the sf_128x4 layout."""
     *batch, rows, blocks = scales.shape
     r, c = -(-rows // 128), -(-blocks // 4)
     full = np.full((*batch, r * 128, c * 4), slack, np.uint8)
@@ -161,14 +158,14 @@ def tile(scales, slack=0):
 
 
 def untile(tiles, rows, blocks):
-    """Scales of rows x blocks from the sf_128x4 layout."""
+    """Reads the scales of rows x blocks from the sf_128x4 layout."""
     flat = np.moveaxis(tiles, -2, -4).swapaxes(-3, -2)
     flat = flat.reshape(*tiles.shape[:-5], tiles.shape[-5] * 128, tiles.shape[-4] * 4)
     return flat[..., :rows, :blocks]
 
 
 def tile_rows(scales, ends, slack=0):
-    """The same with ragged rows: group g starts at tile row begin/128 + g."""
+    """Same with ragged rows: group g starts at tile row begin/128 + g."""
     rows, blocks = scales.shape
     out = np.full((rows // 128 + len(ends), -(-blocks // 4), 32, 4, 4), slack, np.uint8)
     begin = 0
@@ -181,14 +178,14 @@ def tile_rows(scales, ends, slack=0):
 
 
 def defined_tiles(ends):
-    """Numbers of the tiles with rows of groups."""
+    """Returns the indices of the tiles that contain rows of groups."""
     return np.concatenate([
         np.arange(b // 128 + g, b // 128 + g + -(-(e - b) // 128), dtype=int)
         for g, (b, e) in enumerate(zip([0, *ends[:-1]], ends))])
 
 
 def quantize_groups(x, ends, quantize, block=32):
-    """Columns of each group of rows, in segments of whole tiles."""
+    """Quantizes the columns of each group of rows, in segments of whole tiles."""
     columns, width = x.shape[1], capacity(len(x), len(ends))
     elements, scales = np.zeros((columns, width), np.uint8), np.zeros((columns, width // block), np.uint8)
     for start, begin, end in zip(group_starts(ends), [0, *ends[:-1]], ends):
@@ -199,18 +196,18 @@ def quantize_groups(x, ends, quantize, block=32):
 
 
 def gather(x, index):
-    """Rows by number; zeros where it is negative."""
+    """Gathers rows by index; negative indices give zeros."""
     return np.where(index[:, None] < 0, x.dtype.type(0), x[np.maximum(index, 0)])
 
 
 def largest(x):
-    """Bits of the largest magnitude of float32 numbers, NaN above all."""
+    """Returns the bits of the largest magnitude of float32 numbers, NaN above all."""
     bits = (np.ascontiguousarray(x).view(np.uint32) & 0x7FFFFFFF).max(initial=0)
     return np.array(0x7FFFFFFF if bits > 0x7F800000 else bits, np.uint32)
 
 
 def group_starts(ends):
-    """Where the groups of a ragged reduction start."""
+    """Returns the starts of the groups of a ragged reduction."""
     sizes = np.diff([0, *ends])
     return np.cumsum([0, *(-(-sizes // 128) * 128)])
 
@@ -220,7 +217,7 @@ def capacity(total, groups):
 
 
 def pack(codes, element):
-    """Elements as arrays hold them: f4 two to a byte, i8 with its sign."""
+    """Packs elements as stored in arrays: two f4 per byte, i8 with its sign."""
     if element == "i8":
         return codes.view(np.int8)
     if element != "f4E2M1FN":
@@ -229,6 +226,6 @@ def pack(codes, element):
 
 
 def unpack(data, element):
-    """Codes of elements, as arrays hold these."""
+    """Unpacks element codes from array form."""
     data = data.view(np.uint8)
     return np.stack([data & 15, data >> 4], axis=-1).reshape(*data.shape[:-1], -1) if element == "f4E2M1FN" else data

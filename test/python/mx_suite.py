@@ -1,16 +1,15 @@
-"""What a lit suite needs to use mx: its programs by name, where its libraries lie, and what
-the machine can do. mx's own suite uses it, and it is installed for those of others
-(docs/guide/Embedding.md):
+"""Provides mx to a lit suite: programs by name, the folders of libraries, and the features of the machine. mx's
+own suite uses this module, and it is installed for other suites (docs/guide/Embedding.md):
 
     sys.path.insert(0, config.mx_lit_dir)     # MX_LIT_DIR of find_package(MX)
     import mx_suite
     mx_suite.use(config)
 
-`config` tells where things lie, as variables of find_package(MX) and LLVM do:
+`config` contains the folders, as do variables of find_package(MX) and LLVM:
 
     mx_tools_dir      MX_TOOLS_DIR               mx-opt, mx-run, ...
     mx_library_dir    MX_LIBRARY_DIR             libmx_runtime, libMXCAPI, MXPlugin
-    mx_python_dir     MX_PYTHON_DIR              what `import mx_compiler` finds
+    mx_python_dir     MX_PYTHON_DIR              the folder for `import mx_compiler`
     llvm_tools_dir    LLVM_TOOLS_BINARY_DIR      FileCheck, mlir-opt, ...
     llvm_libs_dir     LLVM_LIBRARY_DIR
     llvm_shlib_ext    CMAKE_SHARED_LIBRARY_SUFFIX
@@ -21,9 +20,9 @@ and `use` adds:
                    count, split-file, mlir-opt, mlir-translate, mlir-runner, mlir-cat
     substitutions  %mx_libs, %mx_plugin, %mx_capi, %mlir_libs, %mlir_tools, %shlibext
     features       compiler, plugin, ptxas, nvcc, cuda-gpu and smNN (its chip),
-                   cuda-gpus where there are several
-    environment    MX_RUNTIME, PYTHONPATH, PATH, FILECHECK_OPTS; MX_QUIET, as standard error is
-                   compared: a test that expects a notice (docs/guide/Run.md) says MX_QUIET=
+                   cuda-gpus if there are several
+    environment    MX_RUNTIME, PYTHONPATH, PATH, FILECHECK_OPTS; MX_QUIET, because standard error is
+                   compared: a test that expects a notice (docs/guide/Run.md) sets MX_QUIET=
 """
 
 import os
@@ -40,7 +39,7 @@ TOOLS = ["mx-opt", "mx-translate", "mx-run", "mx-compile", "mx-launch", "mx-sim"
 MLIR_TOOLS = ["mlir-opt", "mlir-translate", "mlir-runner", "mlir-cat"]
 TEST_TOOLS = ["FileCheck", "count", "not", "split-file"]
 
-# A probe that crashes must not take lit with it, so each runs in a process.
+# Each probe runs in a process, so that its crash does not end lit.
 CUDA_PROBE = """
 import ctypes, sys
 cuda = ctypes.CDLL("libcuda.so.1")
@@ -54,7 +53,7 @@ print(f"sm{major.value}{minor.value}", *["cuda-gpus"] * (count.value > 1))
 
 
 def probe(code, python=sys.executable):
-    """The output of a Python program, or None where it fails."""
+    """Returns the output of a Python program, or None if it fails."""
     done = subprocess.run([python, "-c", code], capture_output=True, text=True, timeout=60)
     return done.stdout.strip() if done.returncode == 0 else None
 
@@ -76,7 +75,7 @@ def use_environment(config, ptxas):
 
 
 def use_tools(config, commands):
-    """Programs by name. `commands` says how those run that need more than their name."""
+    """Substitutes programs by name. `commands` gives the command lines of programs that need more than their name."""
     tools = {name: os.path.join(config.mx_tools_dir, name) for name in TOOLS}
     tools.update({name: name for name in MLIR_TOOLS})
     tools.update(commands)
@@ -100,8 +99,8 @@ def use_features(config, ptxas):
 
 
 def use(config, commands=None, root=None):
-    """Adds all of it. `commands` are further programs, a path by name; `root` is a folder
-    whose .venv may hold a ptxas."""
+    """Adds all of the above. `commands` adds programs, a path by name; `root` is a folder with an optional .venv that
+    may contain a ptxas."""
     ptxas = find_ptxas.find_ptxas(root or os.getcwd())
     use_environment(config, ptxas)
     config.substitutions += [

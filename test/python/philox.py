@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The random words of stochastic rounding."""
+"""Random words of stochastic rounding."""
 
 import numpy as np
 
 
 def philox(counter, key):
-    """Philox-4x32-10 (Salmon et al., SC 2011): counter and key are lists of
-    uint64 arrays that hold words of 32 bits."""
+    """Philox-4x32-10 (Salmon et al., SC 2011): counter and key are lists of uint64 arrays of 32-bit words."""
     low = np.uint64(0xFFFFFFFF)
     c = [np.asarray(word, np.uint64) for word in counter]
     k = [np.asarray(word, np.uint64) for word in key]
@@ -19,7 +18,7 @@ def philox(counter, key):
     return c
 
 
-# The known answers that the authors publish with their library.
+# Known-answer tests published by the authors with their library.
 for counter, key, answer in [
     ([0] * 4, [0] * 2, [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]),
     ([0xFFFFFFFF] * 4, [0xFFFFFFFF] * 2,
@@ -32,7 +31,7 @@ for counter, key, answer in [
 
 
 def draw(shape, seed):
-    """The word of every element of an input of a shape."""
+    """Returns the random word of every element of an input of a shape."""
     index = np.arange(np.prod(shape, dtype=np.int64), dtype=np.uint64)
     low, shift = np.uint64(0xFFFFFFFF), np.uint64(32)
     seed = np.uint64(seed % 2**64)

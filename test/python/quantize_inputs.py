@@ -1,11 +1,11 @@
-"""Numbers that quantizers are tried on, as bit patterns, in rows of blocks."""
+"""Inputs for quantizers, as bit patterns, in rows of blocks."""
 
 import numpy as np
 from harness import BITS, FLOATS
 
 
 def fill(numbers, dtype, columns):
-    """A matrix with `numbers` in rows of `columns`, zeros behind them."""
+    """Returns a matrix of `numbers` in rows of `columns`, padded with zeros."""
     rows = -(-numbers.size // columns)
     full = np.zeros(rows * columns, BITS[dtype])
     full[:numbers.size] = numbers.ravel()
@@ -13,8 +13,7 @@ def fill(numbers, dtype, columns):
 
 
 def blocks_of(rng, largest, dtype, positions=None):
-    """One block for each bit pattern, which stands among smaller ones: at its
-    position, or somewhere."""
+    """Returns blocks with one bit pattern each, among smaller patterns, at the given or a random position."""
     if positions is None:
         positions = rng.integers(0, 32, largest.size)
     sign = BITS[dtype](1 << (8 * largest.itemsize - 1))
@@ -27,7 +26,7 @@ def blocks_of(rng, largest, dtype, positions=None):
 
 
 def below_largest(rng, codes, dtype, positions):
-    """The same below a larger one, which stands somewhere else."""
+    """Returns blocks with one bit pattern each, and a larger pattern at another position."""
     sign = BITS[dtype](1 << (8 * codes.itemsize - 1))
     magnitude = (codes & ~sign).astype(np.float64)
     larger = magnitude + rng.random(codes.size) * (sign - magnitude)
@@ -38,7 +37,7 @@ def below_largest(rng, codes, dtype, positions):
 
 
 def exponent_pairs(rng, dtype):
-    """For each exponent of the largest, all smaller ones."""
+    """Returns blocks with all smaller exponents, for each exponent of the largest number."""
     bits = 8 * BITS[dtype]().itemsize
     fields = {"f32": 255, "bf16": 255, "f16": 31}[dtype]
     mantissa = {"f32": 23, "bf16": 7, "f16": 10}[dtype]
@@ -54,7 +53,7 @@ def exponent_pairs(rng, dtype):
 
 
 def ties(dtype):
-    """Numbers at and beside the middle of two codes, below a largest one."""
+    """Returns numbers at and beside the midpoint of two codes, below a largest number."""
     with np.errstate(all="ignore"):
         steps = np.concatenate([
             sign * np.arange(0, 64, 1 / 16) * scale
@@ -75,7 +74,7 @@ def special(dtype):
         values = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, -np.nan, 1, 1e-45,
                            6e-8, 2.0**-126, 2.0**-127, 3.4028235e38, 65504])
         codes = values.astype(FLOATS[dtype]).view(BITS[dtype])
-    if dtype == "f32":  # where the recipe is not its formula in integers
+    if dtype == "f32":  # the recipe differs from the integer formula
         codes = np.append(codes, np.array([0x04600001, 0x00C00001, 0x7F800001,
                                            0xFFC12345], BITS[dtype]))
     blocks = np.zeros((codes.size * 3, 32), BITS[dtype])

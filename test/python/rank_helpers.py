@@ -1,10 +1,10 @@
-"""Ranks that are threads."""
+"""Ranks as threads."""
 
 import threading
 
 
 class Exchange:
-    """An all-gather of threads, one for each rank: `of(rank)` is what `mx.Group` takes."""
+    """All-gather of threads, one per rank: `of(rank)` is an argument of `mx.Group`."""
 
     def __init__(self, size, timeout=60):
         self.barrier, self.parts, self.timeout = threading.Barrier(size), [b""] * size, timeout

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Requires that wrong calls are refused."""
+"""Checks that invalid calls are refused."""
 
 import re
 
 
 def refuses(kind, text, call, *arguments, **options):
-    """Requires an error of `kind`: `text` is its text or a pattern in it, or a tuple of words in it. Returns the error."""
+    """Checks for an error of `kind`: `text` is the message or a pattern in it, or a tuple of words. Returns the
+    error."""
     try:
         call(*arguments, **options)
     except kind as error:

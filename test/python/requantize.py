@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Quantizations of tensors that are quantized already: programs, arrays, and
-what numpy says of them.
+"""Quantizations of quantized tensors: programs, arrays, and results by numpy.
 
-Every element type with scales in both layouts, as numbers of every type, along
-rows, columns and both, to other formats; products with another input, sums of
-inputs with blocks of 32 and 16, the factor of an NVFP4 tensor, with the largest
-magnitude, and gathered rows. Scales that are NaN, overflow and are subnormal;
-garbage in the slack of layouts.
+Covers every element type with scales in both layouts, as numbers of every type, along rows, columns and both, to other
+formats; multiplied by another input, sums of inputs with blocks of 32 and 16, the factor of an NVFP4 tensor, with the
+largest magnitude, and gathered rows. Scales include NaN, overflow and subnormals; the slack of layouts contains
+garbage.
 """
 
 import dataclasses
@@ -33,7 +31,7 @@ def tensors(rows, columns, name, layout):
 
 @dataclasses.dataclass
 class Source:
-    """Elements and scales, as the program takes them and as numbers."""
+    """Returns elements and scales, as passed to the program and as numbers."""
     name: str
     layout: str
     codes: np.ndarray
@@ -54,7 +52,7 @@ class Source:
         return [ref.pack(self.codes, split(self.name)[0]), ref.tile(self.scales, slack=0xA5)]
 
     def numbers(self, dtype):
-        """What mx.dequantize gives, as float32."""
+        """Returns the result of mx.dequantize, as float32."""
         exact = ref.real(self.codes, self.scales, split(self.name)[0], self.name == "nvfp4")
         return ref.round_to(exact, dtype).view(FLOATS[dtype]).astype(np.float32)
 
@@ -90,7 +88,7 @@ class Case:
 
 
 class Program:
-    """A function of all cases, its arguments and what it returns."""
+    """Returns the function of all cases, with its arguments and results."""
 
     def __init__(self, seed, rows, columns, gathered):
         self.rng, self.rows, self.columns = np.random.default_rng(seed), rows, columns
@@ -171,7 +169,7 @@ class Program:
                 + "\n".join(lines) + f"\nreturn {', '.join(returned)} : {', '.join(results)}\n}}\n")
 
     def expected(self):
-        """Names of the results, and the arrays."""
+        """Returns the names of the results, and the arrays."""
         for case in self.cases:
             sources = [x if x == "y" else f"{self.sources[x[0]].name} as {x[1]}" for x in case.inputs]
             for i, array in enumerate(case.expected()):

@@ -1,12 +1,9 @@
 #!/usr/bin/env python3
-"""Counts the results that lit wrote as JSON. For each thing that the machine lacks
-it says how many tests were skipped for want of it. The last line printed has for
-each tier how many tests ran, passed, failed, were skipped, and were left out
-because the tier was not asked for. The status is 1 where a test failed or none
-passed.
+"""Counts the results that lit wrote as JSON. For each missing feature of the machine, prints the number of tests
+skipped for lack of it. The last line gives, for each tier, the numbers of tests that ran, passed, failed, were skipped,
+and were excluded with their tier. The status is 1 if a test failed or none passed.
 
-Tests over the budget of their tier are listed. With --enforce-budgets the status is 1
-for them too."""
+Tests over the budget of their tier are listed. With --enforce-budgets the status is 1 for them, too."""
 
 import argparse
 import collections
@@ -23,15 +20,15 @@ OUTCOMES = {
     "LEFT_OUT": "left out",
 }
 
-# What lit says of a test that it skips.
+# lit's message for a skipped test.
 WANTED = re.compile(r"unavailable features: (.*)")
-# How to get what a test was skipped for want of.
+# How to obtain a missing feature.
 REMEDIES = {**dict.fromkeys(["torch", "torchao"], "scripts/setup --torch installs it"),
             "docs-tools": "scripts/setup installs them"}
 
 
 def wanted(test):
-    """The features that a skipped test lacked, None where lit names none."""
+    """Returns the missing features of a skipped test, or None if lit names none."""
     found = WANTED.search(test.get("output", ""))
     return found and found[1].strip()
 
@@ -63,8 +60,8 @@ def main(path, enforce_budgets):
     skipped = collections.Counter()
     for test in tests:
         outcome = OUTCOMES.get(test["code"], "failed")
-        # lit measures nothing of the tests of a GoogleTest binary but their
-        # time; all are of the default tier (simulator/test/Unit/lit.cfg.py).
+        # For tests in a GoogleTest binary, lit only measures the time; all are of the default tier
+        # (simulator/test/Unit/lit.cfg.py).
         metrics = test.get("metrics", {})
         tier = metrics.get("tier", "default")
         counts[tier][outcome] += 1

@@ -1,5 +1,4 @@
-"""SwiGLU and its gradients: what regions of bf16 %gate, %up and, for gradients,
-%dh contain, where %p (f32) is the weight of the row."""
+"""SwiGLU and its gradients: regions of bf16 %gate, %up and, for gradients, %dh, with the row weight %p (f32)."""
 
 SILU = """
   %one = arith.constant 1.0 : f32
@@ -14,7 +13,7 @@ FORWARD = SILU + """
   %h = arith.mulf %silu, %uf : f32
   %w = arith.mulf %h, %p : f32
   %y = arith.truncf %w : f32 to bf16"""
-# Yields those of %gate and %up: %dg and %du (f32), or %x and %y (bf16).
+# Yields the gradients of %gate and %up: %dg and %du (f32), or %x and %y (bf16).
 BACKWARD = SILU + """
   %sigma = arith.divf %one, %d : f32
   %dhf = arith.extf %dh : bf16 to f32
@@ -30,7 +29,7 @@ BACKWARD = SILU + """
 
 
 def prologue(body, yielded, weights="%ps[%row] : tensor<?xf32>"):
-    """The region of mx.quantize."""
+    """Returns the region of mx.quantize."""
     return f"""
   %p = tensor.extract {weights}{body}
   mx.yield {yielded}"""

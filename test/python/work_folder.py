@@ -1,4 +1,4 @@
-"""Files of a test in a folder of its own."""
+"""Working folder for the files of a test."""
 
 import atexit
 import os
@@ -10,14 +10,14 @@ LARGE = 1 << 30
 
 
 def large_files(folder):
-    """Files that take little of a disk, as most of them is a hole, and fill it where the
-    build folder is copied."""
+    """Large files that are mostly a hole: they use little disk space, but would fill a disk if the build folder were
+    copied."""
     return [path for path in pathlib.Path(folder).rglob("*")
             if path.is_file() and not path.is_symlink() and path.stat().st_size >= LARGE]
 
 
 def enter(folder):
-    """Goes to the folder, which is empty then. Large files are gone when the test ends."""
+    """Enters the emptied folder. Large files are deleted when the test ends."""
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     os.chdir(folder)

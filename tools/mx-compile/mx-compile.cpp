@@ -1,4 +1,4 @@
-//===- mx-compile.cpp - Compile a file to a directory ---------------------===//
+//===- mx-compile.cpp - Compilation of files to directories ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -46,10 +46,10 @@ struct Options : mx::CompilerOptions {
       cl::cat(category)};
 };
 
-/// Schedules that are timed where no number is given, and the most.
+/// Default and maximum number of schedules to time.
 constexpr int64_t kTuneCount = 8, kMostTuneCount = 1000;
 
-/// The K of --choose=simulated:K; false after a message.
+/// Reads the K of --choose=simulated:K. Returns false after a message.
 bool readChoose(const Options &asked, llvm::StringRef &text) {
   text = asked.choose;
   if (asked.tune.getNumOccurrences()) {
@@ -65,7 +65,7 @@ bool readChoose(const Options &asked, llvm::StringRef &text) {
   return false;
 }
 
-/// Reads --tune and --choose; false after a message.
+/// Reads --tune and --choose. Returns false after a message.
 bool readTune(const Options &asked, mx::TuneOptions &tune) {
   tune.isModelled = asked.choose.getNumOccurrences();
   if (asked.tune.getNumOccurrences() == 0 && !tune.isModelled) {

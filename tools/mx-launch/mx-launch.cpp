@@ -1,8 +1,8 @@
-//===- mx-launch.cpp - Run a compiled directory on arrays -----------------===//
+//===- mx-launch.cpp - Execution of compiled directories ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The command line: docs/guide/Run.md. LLVM's parser of options would make
-// LLVM a need of this program, so the few that there are are parsed here.
+// Command line of docs/guide/Run.md. Parses options without LLVM, which this
+// program must not depend on.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Launch/Launch.h"
@@ -36,7 +36,7 @@ static const char kUsage[] =
 
 namespace {
 
-/// Takes options one after the other; false after a message.
+/// Parses options in order. Returns false after a message.
 class Parser {
 public:
   Parser(int count, char **words, mx::LaunchOptions &options)
@@ -106,7 +106,7 @@ private:
     options.groups.push_back({value.substr(0, end), value.substr(end + 1)});
     return true;
   }
-  /// Of the group before it.
+  /// Sets the rank in the last rank group.
   bool setRank(const std::string &value) {
     int rank = 0;
     const char *end = value.data() + value.size();

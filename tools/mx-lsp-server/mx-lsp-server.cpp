@@ -1,10 +1,8 @@
 //===- mx-lsp-server.cpp - Editor support for mx IR -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Upstream's language server with our dialects: completion, definitions, hover
-// and the verifiers' messages while typing.
-//
+// Upstream's language server with the mx dialects: completion, definitions,
+// hover, and verifier messages while typing.
 //===----------------------------------------------------------------------===//
 
 #include "../Tool.h"

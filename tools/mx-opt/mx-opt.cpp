@@ -24,16 +24,16 @@ void registerTensorCore(mlir::DialectRegistry &registry);
 } // namespace mx::test
 #endif
 
-// LLVM's release packages leave out what --mlir-pass-statistics prints. Made by
-// the main: libmx has the mains of other tools in it.
+// LLVM's release packages omit the output of --mlir-pass-statistics. Created by
+// the main function, because libmx contains the mains of other tools.
 static llvm::cl::opt<bool> &printStatistics() {
   static llvm::cl::opt<bool> option{
       "mx-statistics", llvm::cl::desc("Print what the passes of mx counted")};
   return option;
 }
 
-// MlirOptMain shuts LLVM down, and with it what was counted: in reverse order
-// of creation, so that this comes first.
+// MlirOptMain shuts down LLVM and destroys statistics in reverse order of
+// creation, so this destructor runs first.
 namespace {
 struct StatisticsPrinter {
   ~StatisticsPrinter() {
@@ -47,11 +47,11 @@ static llvm::ManagedStatic<StatisticsPrinter> statisticsPrinter;
 //===----------------------------------------------------------------------===//
 // Diagnostics
 //
-// Upstream prints the source line of a diagnostic. It opens each file that a
-// location names, and reads pipes and devices without end.
+// Upstream prints the source line of a diagnostic. For this it opens the files
+// in locations, and never finishes reading pipes and devices.
 //===----------------------------------------------------------------------===//
 
-/// Returns whether `place` names a file that is neither regular nor `input`.
+/// Returns true if `place` names a file that is neither regular nor `input`.
 static bool isInPipe(mlir::Location place, llvm::StringRef input) {
   auto visit = [&](mlir::Location part) {
     auto line = llvm::dyn_cast<mlir::FileLineColLoc>(part);
@@ -86,11 +86,12 @@ static void keepPipesClosed(mlir::MLIRContext *context, std::string input) {
 //===----------------------------------------------------------------------===//
 // Plugins
 //
-// Upstream continues without a plugin that it cannot load.
+// Upstream continues if a plugin cannot be loaded.
 //===----------------------------------------------------------------------===//
 
-/// Returns whether libraries that name emitError() call this program's. libmx
-/// hides its copy of MLIR: a plugin would register with another.
+/// Returns true if libraries that reference emitError() use this program's.
+/// libmx hides its copy of MLIR, so plugins would register with a different
+/// copy.
 static bool sharesMLIR() {
   mlir::InFlightDiagnostic (*own)(mlir::Location) = mlir::emitError;
   return dlsym(RTLD_DEFAULT, "_ZN4mlir9emitErrorENS_8LocationE") ==
@@ -152,9 +153,9 @@ extern "C" int mxOptMain(int argc, char **argv) {
 #ifdef MX_INCLUDE_TESTS
   mx::test::registerTensorCore(registry);
 #endif
-  // Counting costs nothing; whether to print is known after the options.
+  // Counting is free; the options that enable printing are parsed later.
   llvm::EnableStatistics(/*DoPrintOnExit=*/false);
-  (void)llvm::GetStatistics(); // makes LLVM's list, before the printer
+  (void)llvm::GetStatistics(); // create LLVM's list before the printer
   *statisticsPrinter;
   std::string help =
       mlir::registerCLIOptions("mx optimizer driver\n", registry);
@@ -163,7 +164,7 @@ extern "C" int mxOptMain(int argc, char **argv) {
   if (!mx::checkInput(input))
     return mx::kExitUpstream;
   // Dialects are loaded after upstream registers its handler. A file of builtin
-  // operations loads none, and is not covered.
+  // operations loads none and keeps upstream's behaviour.
   static std::string name;
   name = input;
   registry.addExtension(

@@ -1,11 +1,9 @@
-//===- mx-plugin.cpp - mx as a plugin of stock mlir-opt -------------------===//
+//===- mx-plugin.cpp - mx as a plugin of mlir-opt -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Brings the dialects, passes and pipelines of mx into a program that was built
-// without them. mlir-opt fixes its command-line flags before it loads plugins,
-// so the passes are reached through --pass-pipeline and not as flags.
-//
+// Adds the dialects, passes and pipelines of mx to a program built without
+// them. mlir-opt fixes its flags before it loads plugins, so passes are
+// available through --pass-pipeline only.
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/DialectRegistry.h"
@@ -19,8 +17,8 @@
 #include "llvm/Support/Compiler.h"
 #include "llvm/Support/raw_ostream.h"
 
-/// MLIR aborts on a second copy of a pass or a dialect, with words about
-/// allocators and namespaces.
+/// Exits with a message if mx is registered already. MLIR would abort on
+/// duplicate passes or dialects with messages about allocators and namespaces.
 static void refuseIf(bool isRegistered) {
   if (!isRegistered)
     return;
@@ -30,8 +28,8 @@ static void refuseIf(bool isRegistered) {
   exit(1);
 }
 
-/// Several plugin options may name this library: the passes are registered
-/// once.
+/// Registers the passes once, because several plugin options may name this
+/// library.
 static void registerPassesOnce() {
   static bool registered = [] {
     refuseIf(mlir::PassInfo::lookup("mx-quantize-matmuls"));
@@ -41,7 +39,8 @@ static void registerPassesOnce() {
   (void)registered;
 }
 
-/// Whether `registry` contains the mx dialect of another copy of this code.
+/// Returns true if `registry` contains the mx dialect of another copy of this
+/// code.
 static bool hasForeignDialect(mlir::DialectRegistry *registry) {
   auto allocate = registry->getDialectAllocator("mx");
   if (!allocate)

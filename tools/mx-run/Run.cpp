@@ -1,10 +1,8 @@
-//===- Run.cpp - Compile a file and run it on arrays ----------------------===//
+//===- Run.cpp - Compilation and execution on arrays ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // Parses, checks the arrays against the entry, compiles, runs, writes the
 // results and compares them with the reference path.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Run.h"
@@ -51,8 +49,7 @@ llvm::Error readArguments(func::FuncOp entry, const RunOptions &options,
   if (options.argumentFiles.size() != entry.getNumArguments())
     return count(entry.getNumArguments(), options.argumentFiles.size(),
                  "--arg, one for each argument");
-  // Running without keeping the results is useful; keeping some would leave
-  // open which.
+  // All results or none: with a subset, the assignment would be ambiguous.
   if (!options.resultFiles.empty() &&
       options.resultFiles.size() != entry.getNumResults())
     return count(entry.getNumResults(), options.resultFiles.size(),
@@ -83,7 +80,7 @@ llvm::Error readArguments(func::FuncOp entry, const RunOptions &options,
   return llvm::Error::success();
 }
 
-/// What a run does, by DeviceKind.
+/// Activity of a run, by DeviceKind.
 constexpr const char *kRuns[] = {"computing on the CPU", "simulating",
                                  "running"};
 
@@ -103,7 +100,7 @@ int mx::run(const RunOptions &given) {
   Notices notices("mx-run", options.quiet);
   if (options.chip.empty())
     options.chip = selectChip(options.deviceName);
-  // Of a CPU too, which needs none: a name is right or wrong.
+  // Also for the CPU, which ignores the chip: reject unknown names.
   std::string unknown;
   if (!target::lookupTarget(options.chip, unknown))
     return report(makeError(unknown));
@@ -131,7 +128,7 @@ int mx::run(const RunOptions &given) {
   if (!entry)
     return report(makeError(options.inputFile + ": " +
                             llvm::toString(entry.takeError())));
-  // What the entry does not call need not compile, nor be what mx knows.
+  // Functions that the entry does not call need not compile or be supported.
   eraseUnreachable(*module, *entry);
   if (options.checkWithCPU &&
       llvm::any_of(entry->getArgumentTypes(), llvm::IsaPred<MemRefType>))
@@ -157,7 +154,7 @@ int mx::run(const RunOptions &given) {
     notices.say(kSimulatedNotice);
   watch.lap("read");
 
-  // Where one rank of several fails, the others are told.
+  // If a rank fails, the others must be notified.
   options.endProcess = options.ranks == 1;
   OwningOpRef<ModuleOp> lowered = module->clone();
   auto program = [&] {

@@ -1,9 +1,7 @@
-//===- Run.h - Compile a file and run it on arrays --------------*- C++ -*-===//
+//===- Run.h - Compilation and execution on arrays --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// The driver of mx-run, apart from its flags.
-//
+// Driver of mx-run without its flags.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_TOOLS_MX_RUN_RUN_H
@@ -14,42 +12,42 @@
 
 namespace mx {
 
-/// `device` and, if empty, `chip` follow from `deviceName`.
+/// `device` and, if empty, `chip` are derived from `deviceName`.
 struct RunOptions : CompileOptions {
   std::string inputFile;
   std::string entry = "main";
   std::string deviceName = "auto";
-  /// With `ranks`, "{rank}" in a name stands for the number of the rank.
+  /// With `ranks`, "{rank}" in a name is replaced by the rank.
   std::vector<std::string> argumentFiles, resultFiles;
-  /// Ranks that run the program together, each a thread; 1 for a program
-  /// without expert groups.
+  /// Number of ranks, each a thread; 1 for programs without rank groups.
   int ranks = 1;
-  /// Seconds that a rank waits for the others.
+  /// Time-out of a rank in seconds.
   double timeout = Ranks::kTimeout.count();
   bool checkWithCPU = false;
-  /// Where the report of the check goes as JSON, when not empty.
+  /// File for the JSON report of the check; empty to disable.
   std::string checkReport;
-  /// Print how long compiling and running took.
+  /// Print the time of compiling and running.
   bool printTiming = false;
-  /// Leave out what mxsim/io/Notices.h prints.
+  /// Suppress the notices of mxsim/io/Notices.h.
   bool quiet = false;
 };
 
-/// Returns an ExitStatus. Messages go to stderr, the text of a check to stdout.
-/// Result files are written only when the run itself succeeded.
+/// Runs the program and returns an ExitStatus. Messages go to stderr, the
+/// report of a check to stdout. Result files are written only after a
+/// successful run.
 int run(const RunOptions &options);
 
-/// The options with the names of the files of a rank.
+/// Returns the options with the file names of a rank.
 RunOptions getOptionsOfRank(const RunOptions &options, int rank);
 
-/// That the groups of the module have as many ranks as run it, each with
-/// results of its own.
+/// Fails unless the rank groups of the module have as many ranks as the run,
+/// and each rank has separate result files.
 llvm::Error checkRanks(mlir::ModuleOp module, const RunOptions &options);
 
 /// Runs the program once for each list of arguments: alone, or as that many
-/// ranks, which wait for each other as long as `timeout`. What went wrong first
-/// is the error. Where another rank then goes on without end, `report` prints
-/// the error, and the process ends with the status that it returns.
+/// ranks, which wait for each other for at most `timeout`. Returns the first
+/// error. If another rank then does not end, `report` prints the error and
+/// returns the exit status of the process.
 llvm::Expected<std::vector<std::vector<NpyArray>>>
 runRanks(Program &program, llvm::ArrayRef<std::vector<NpyArray>> arguments,
          Ranks::Seconds timeout, llvm::function_ref<int(llvm::Error)> report);

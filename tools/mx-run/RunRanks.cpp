@@ -1,10 +1,8 @@
-//===- RunRanks.cpp - Run a program as one rank or several ----------------===//
+//===- RunRanks.cpp - Execution with one or several ranks -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// A rank is a thread. A thread cannot be ended from outside: where a rank has
-// failed, and another one computes on, the process ends.
-//
+// A rank is a thread, which cannot be stopped from outside. If a rank has
+// failed and another continues to compute, the process exits.
 //===----------------------------------------------------------------------===//
 
 #include "Run.h"
@@ -21,9 +19,9 @@ using namespace mx;
 using Arrays = std::vector<NpyArray>;
 
 static constexpr llvm::StringLiteral kRankName = "{rank}";
-/// A time-out of more would be none.
+/// Longer time-outs are equivalent to none.
 static constexpr double kLongestTimeout = 1e6;
-/// What the other ranks have to end, where one has failed.
+/// Time for the other ranks to end after a failure.
 static constexpr std::chrono::seconds kTimeToEnd(2);
 
 //===----------------------------------------------------------------------===//
@@ -88,14 +86,14 @@ static llvm::Expected<Arrays> runOn(Program &program, const Arrays &arguments) {
 
 namespace {
 
-/// What the threads of a run share.
+/// State shared by the threads of a run.
 class Run {
 public:
   Run(Program &program, ArrayRef<Arrays> arguments, Ranks::Seconds timeout)
       : program(program), arguments(arguments),
         ranks(int(arguments.size()), timeout), results(arguments.size()) {}
 
-  /// False: a rank has failed, and others do not end.
+  /// Returns false if a rank has failed and others do not end.
   bool run() {
     std::vector<std::thread> threads;
     for (int rank = 0; rank < ranks.getCount(); ++rank)
@@ -137,8 +135,8 @@ private:
     changed.notify_all();
   }
 
-  /// Of several errors the first one counts: it is kept before the other ranks
-  /// hear of it, whose errors follow from it.
+  /// Keeps the first error. It is stored before the other ranks are notified,
+  /// as their errors result from it.
   void fail(int rank, llvm::Error error) {
     {
       std::lock_guard lock(mutex);

@@ -1,4 +1,4 @@
-//===- mx-run.cpp - Compile a file and run it on arrays -------------------===//
+//===- mx-run.cpp - Compilation and execution on arrays -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -76,7 +76,7 @@ extern "C" int mxRunMain(int argc, char **argv) {
     options.deviceName = name;
   if (asked.device.getNumOccurrences())
     options.deviceName = asked.device;
-  // A default for all runs of a script.
+  // Default for all runs of a script.
   if (const char *name = std::getenv("MX_CHIP"))
     options.chip = name;
   if (asked.chip.getNumOccurrences())

@@ -1,9 +1,7 @@
 //===- mx-translate.cpp - Translations from and to MLIR -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Upstream's translations (LLVM IR, C++, SPIR-V, ...) and those of mx.
-//
+// Registers the translations of mx and upstream (LLVM IR, C++, SPIR-V, ...).
 //===----------------------------------------------------------------------===//
 
 #include "../Tool.h"

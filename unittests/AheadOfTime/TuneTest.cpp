@@ -2,11 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The simulator computes what a GPU does, and has no time: launches count
-// instead. What is tested is that the schedules of every form of matmul can be
-// measured on a function of its own, and that the operands are such that all of
-// them give the same bits.
-//
+// The simulator computes results but models no time here, so these tests count
+// instructions instead. They time every form of matmul in a function of its own
+// and check that all candidates give the same bits for the generated operands.
 //===----------------------------------------------------------------------===//
 
 #include "mx/AheadOfTime/Tune.h"
@@ -29,7 +27,7 @@ void registerExecutionDialects(DialectRegistry &registry);
 
 namespace {
 
-/// A "microsecond" is a thousand instructions of warps.
+/// Stopwatch with a microsecond per thousand warp instructions.
 class InstructionCounter final : public Stopwatch {
 public:
   InstructionCounter() {
@@ -90,7 +88,8 @@ protected:
     return std::move(*table);
   }
 
-  /// All candidates ran and were right; how many there are at each size.
+  /// Checks that all candidates ran and were right. Returns the number of
+  /// candidates for each size.
   std::vector<size_t> countRight(const TunedEntry &entry) {
     std::vector<size_t> counts;
     for (const TunedSizes &sizes : entry.sizes) {
@@ -103,7 +102,7 @@ protected:
     return counts;
   }
 
-  /// Of a module with one matmul.
+  /// Tunes a module with a single matmul and checks the entry.
   void expectRight(StringRef source, int64_t m) {
     TunedTable table = tune(source);
     for (const std::string &message : messages)
@@ -153,7 +152,7 @@ func.func @main(%x: !x, %xs: !xs, %w: !w, %ws: !ws, %bias: tensor<64xf32>,
   EXPECT_NE(table.getEntries()[0].key.matmul.find(" epilogue"),
             std::string::npos);
   EXPECT_EQ(messages.size(), 2u);
-  // The same question again is answered by the table.
+  // A second run finds the answer in the table.
   messages.clear();
   tune(source);
   EXPECT_TRUE(messages.empty());
@@ -177,7 +176,8 @@ func.func @main(%x: tensor<64x64xbf16>, %w: tensor<64x64xbf16>) -> tensor<64x64x
 }
 
 TEST_F(TuneTest, MeasuresPackedWeightsAndRowsOfACall) {
-  // Both are in the one range of this small matmul: the larger one counts.
+  // Both sizes are in the same range of this small matmul; the larger size
+  // counts.
   options.tune.rows = {70, 3};
   expectRight(R"(
 !p = tensor<128x128xf4E2M1FN, #mxgpu.fragment_64x64>
@@ -228,7 +228,7 @@ TEST_F(TuneTest, TakesTheModelsChoiceWithinNoise) {
     }
     llvm::Expected<double>
     measure(llvm::function_ref<llvm::Error()> launch) override {
-      // The second candidate gains three thousandths.
+      // The second candidate is 0.3 % faster.
       double taken = number++ % 3 == 1 ? 997 : 1000;
       if (llvm::Error error = launch())
         return error;

@@ -1,10 +1,9 @@
-//===- CompareTest.cpp - A wrong result must not pass ---------------------===//
+//===- CompareTest.cpp - Detection of wrong results -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The comparison with the reference path is what everything else trusts, so it
-// is given results that are wrong in one place.
-//
+// All other tests trust the comparison with the reference path, so these tests
+// feed the comparison results with a single wrong value.
 //===----------------------------------------------------------------------===//
 
 #include "TestArrays.h"
@@ -72,7 +71,7 @@ protected:
     return std::move(*comparison);
   }
 
-  /// The matmul as a device makes it that sees `operands`.
+  /// Computes the matmul as a device would from `operands`.
   NpyArray multiply(const IntermediateArrays &operands) {
     auto stage = buildAlone(matmul(), operands, OpVariant::Same);
     EXPECT_TRUE(bool(stage));
@@ -126,8 +125,8 @@ TEST_F(CompareTest, CountsEveryUnequalByteOfAQuantizer) {
   EXPECT_FALSE(comparison.results[0].passed());
 }
 
-// The bound is tight enough to see each single scale that is off by one, and
-// each element that is off by one code.
+// The bound detects an error of 1 in a single scale, and an error of one code
+// in a single element.
 TEST_F(CompareTest, FindsWrongScalesAndElements) {
   const struct {
     unsigned operand;
@@ -164,7 +163,7 @@ TEST_F(CompareTest, TellsNaNAndInfinityFromNumbers) {
   }
 }
 
-// A NaN scale makes a row of NaN, and a device that hides it is wrong.
+// A NaN scale makes a row of NaN; a device must not hide the NaN.
 TEST_F(CompareTest, MissesNoNaN) {
   NpyArray y = results[0];
   IntermediateArrays arrays = arraysOf(matmul());

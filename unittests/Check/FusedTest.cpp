@@ -1,11 +1,9 @@
-//===- FusedTest.cpp - Stages of a fused program can fail -----------------===//
+//===- FusedTest.cpp - Detection of errors in fused stages ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A program in which everything is fused: a quantization of 2x along both
-// axes, a matmul with a bias and a relu. Each array that a stage had is made
-// wrong in one place.
-//
+// A fully fused program: quantization along both axes, a matmul, a bias and a
+// relu. Each test corrupts one value of an intermediate array.
 //===----------------------------------------------------------------------===//
 
 #include "TestArrays.h"

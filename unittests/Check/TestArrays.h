@@ -27,7 +27,7 @@ inline NpyArray makeArray(std::string dtype, std::vector<int64_t> shape) {
   return array;
 }
 
-/// bf16 of either sign between 2^-3 and 2^3.
+/// Fills `array` with bf16 values of either sign between 2^-3 and 2^3.
 inline void fillBF16(NpyArray &array, std::mt19937 &random) {
   for (size_t i = 0; i < array.data.size(); i += 2) {
     uint16_t code = (124 << 7) + random() % (6 << 7);
@@ -37,7 +37,7 @@ inline void fillBF16(NpyArray &array, std::mt19937 &random) {
   }
 }
 
-/// E4M3 of either sign between 2^-3 and 2^4.
+/// Fills `array` with E4M3 values of either sign between 2^-3 and 2^4.
 inline void fillE4M3(NpyArray &array, std::mt19937 &random) {
   for (uint8_t &code : array.data)
     code = 0x20 + random() % 0x38 + (random() % 2 << 7);

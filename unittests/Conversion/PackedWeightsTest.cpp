@@ -1,10 +1,9 @@
-//===- PackedWeightsTest.cpp - Who holds what of packed weights -----------===//
+//===- PackedWeightsTest.cpp - Register layouts of packed weights ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The layouts by which threads read packed weights, against the formula of
-// their places in memory and against wgmma's fragments of A.
-//
+// Compares the layouts in which threads read packed weights with the formula
+// for memory addresses and with the A fragments of wgmma.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Conversion/MXToMXGPU/PackedWeights.h"
@@ -22,7 +21,7 @@ namespace {
 
 using Place = std::pair<int64_t, int64_t>;
 
-/// Where a number's modes lead, one by one.
+/// Adds the offsets of `number`, split into `modes`, to `place`.
 Place add(Place place, ArrayRef<FragmentMode> modes, int64_t number) {
   for (const FragmentMode &mode : modes) {
     place.first += number % mode.size * mode.rows;
@@ -40,7 +39,7 @@ Place getPlace(FragmentLayoutAttr layout, int64_t thread, int64_t value) {
 struct PackedWeights : testing::Test {
   PackedWeights() { context.loadDialect<MXGPUDialect>(); }
 
-  /// The row and the column of an element in a stored tile.
+  /// Returns the row and the column of an element in a stored tile.
   Place getElement(int64_t thread, int64_t value) {
     SmallVector<int64_t> place =
         Fragment64x64Attr::get(&context).getTiles().map.compose(
@@ -51,8 +50,8 @@ struct PackedWeights : testing::Test {
   MLIRContext context;
 };
 
-/// A register read at a place of the buffer is the element that memory has
-/// there, whatever threads share a tile and however many.
+/// Each register read from the buffer equals the element in memory, for every
+/// number of threads that share a tile.
 TEST_F(PackedWeights, RegistersAreWhatMemoryHas) {
   for (auto [threads, rows, columns] : {std::tuple(128, 64, 64),
                                         {128, 128, 64},
@@ -86,8 +85,8 @@ TEST_F(PackedWeights, RegistersAreWhatMemoryHas) {
   }
 }
 
-/// PTX ISA, wgmma.mma_async, Register Fragments: the fragment A, of which a
-/// thread's two rows are 8 apart.
+/// PTX ISA, wgmma.mma_async, Register Fragments: A fragment; the two rows of a
+/// thread are 8 apart.
 TEST_F(PackedWeights, AreFragmentsOfWgmma) {
   auto mma = WgmmaAttr::get(&context, 64, 64, 16, 1);
   FragmentModes modes = mma.getOperandModes(
@@ -104,7 +103,7 @@ TEST_F(PackedWeights, AreFragmentsOfWgmma) {
     }
 }
 
-/// Each element of an operand of whole tiles is stored once.
+/// Each element of an operand with full tiles is stored exactly once.
 TEST_F(PackedWeights, OrdersArePermutations) {
   for (OperandOrderAttrInterface order :
        std::initializer_list<OperandOrderAttrInterface>{
@@ -125,7 +124,7 @@ TEST_F(PackedWeights, OrdersArePermutations) {
   }
 }
 
-/// In each 32 rows modes 2, 4, 4 become 2, 4, 4 with the last two exchanged.
+/// Within 32 rows, modes 2, 4, 4 become 2, 4, 4 with the last two exchanged.
 TEST_F(PackedWeights, OperandHasPermutedRows) {
   FragmentLayoutAttr weights = getPackedWeights(&context, 128, 128, 64);
   FragmentLayoutAttr operand = getPackedOperand(&context, 128, 128, 64);

@@ -1,12 +1,11 @@
-//===- ReciprocalTest.cpp - One step of Newton's rounds reciprocals right -===//
+//===- ReciprocalTest.cpp - Rounding of reciprocals after Newton steps ----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The GPU's division (MathLowering.cpp) starts from rcp.approx, of which is
-// only known that it is off by 1 ulp at most (PTX ISA). So its two steps are
-// taken from every number within 1 ulp of the reciprocal, for every
-// significand; exponents only shift them while nothing is subnormal.
-//
+// The GPU division (MathLowering.cpp) starts from rcp.approx, which is off by
+// at most 1 ulp (PTX ISA). The test applies the two steps to every number
+// within 1 ulp of the reciprocal, for every significand. Exponents only shift
+// these numbers unless a value is subnormal.
 //===----------------------------------------------------------------------===//
 
 #include "gtest/gtest.h"
@@ -16,16 +15,16 @@
 
 namespace {
 
-/// What MathLowering.cpp makes of a guess.
+/// Refines a guess as MathLowering.cpp does.
 float refine(float x, float guess) {
   float error = std::fma(-x, guess, 1.0f);
   return std::fma(guess, error, guess);
 }
 
-/// The numbers within 1 ulp of 1/x, 1 <= x < 2. 1/x is in (1/2, 1], where an
-/// ulp is 2^-24, but 2^-23 of 1 itself.
+/// Returns the numbers within 1 ulp of 1/x for 1 <= x < 2. 1/x is in (1/2, 1],
+/// with an ulp of 2^-24, or 2^-23 at 1 itself.
 std::vector<float> getGuesses(float x) {
-  double exact = 1.0 / x; // off by 2^-54, where guesses are 2^-24 apart
+  double exact = 1.0 / x; // error 2^-54; guesses are 2^-24 apart
   double ulp = x == 1.0f ? 0x1p-23 : 0x1p-24;
   std::vector<float> guesses;
   float guess = std::nextafter(std::nextafter(1.0f / x, 0.0f), 0.0f);
@@ -51,9 +50,9 @@ TEST(ReciprocalTest, EverySignificandFromEveryGuess) {
     }
   }
   EXPECT_GT(count, 2 << 23);
-  // For the last significand a guess of 1/2 is a tie that goes the wrong way.
-  // It is not the GPU's: ptxas makes these very instructions of rcp.rn, which
-  // rounds right (docs/reference/Math.md).
+  // For the last significand, a guess of 1/2 is a tie and rounds the wrong way.
+  // The GPU never makes this guess: ptxas expands rcp.rn to the same
+  // instructions, and rcp.rn rounds correctly (docs/reference/Math.md).
   ASSERT_EQ(misses.size(), 1u);
   EXPECT_EQ(misses[0].x, 0x1.fffffep+0f);
   EXPECT_EQ(misses[0].guess, 0.5f);

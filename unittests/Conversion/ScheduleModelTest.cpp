@@ -1,9 +1,8 @@
-//===- ScheduleModelTest.cpp - Choices over a grid of shapes --------------===//
+//===- ScheduleModelTest.cpp - Schedules over a grid of shapes ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What every choice must satisfy, whatever the numbers of the model are.
-//
+// Properties of every choice, independent of the numbers in the model.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Conversion/MXToMXGPU/ScheduleModel.h"
@@ -101,7 +100,7 @@ constexpr int64_t kColumns[] = {1,   24,   64,   65,   192,  256,
                                 500, 1408, 2880, 7168, 16384};
 constexpr int64_t kReductions[] = {32, 128, 1024, 2880, 16384};
 
-/// Terms that a better schedule has less of.
+/// Cost terms reduced by a better schedule.
 constexpr int64_t ModelledCost::*kTerms[] = {
     &ModelledCost::mma,     &ModelledCost::port,      &ModelledCost::fill,
     &ModelledCost::ring,    &ModelledCost::steps,     &ModelledCost::epilogue,
@@ -124,7 +123,7 @@ void checkChoice(MLIRContext &context, const MatmulProblem &problem) {
   std::vector<Candidate> candidates = rankSchedules(problem, target);
   ASSERT_FALSE(candidates.empty());
   const auto &[strategy, fields, cost] = candidates.front();
-  // It verifies, as an attribute and for the problem.
+  // The schedule verifies as an attribute and for the problem.
   auto emitError = [&] {
     ADD_FAILURE() << "the schedule does not verify";
     return emitRemark(UnknownLoc::get(&context));
@@ -133,16 +132,16 @@ void checkChoice(MLIRContext &context, const MatmulProblem &problem) {
   EXPECT_TRUE(succeeded(
       RasterAttr::verify(emitError, fields.rasterOrder, fields.rasterGroup)));
   EXPECT_FALSE(checkSchedule(problem, fields, target).has_value());
-  // One stage more does not fit.
+  // An additional stage does not fit.
   ScheduleFields more = fields;
   ++more.stages;
   EXPECT_TRUE(checkSchedule(problem, more, target).has_value());
-  // Nothing is multiplied that a smaller tile would leave out.
+  // A smaller tile would not save any multiplication.
   EXPECT_TRUE(fields.tile[1] < 64 || fields.tile[1] - 64 < problem.n)
       << fields.tile[1] << " columns";
   EXPECT_TRUE(fields.strategy.getCtas() == 1 || problem.m > 128);
   EXPECT_TRUE(fields.tile[1] >= 64 || problem.n <= fields.tile[1]);
-  // A split reduction has a step in each split, and tiles alone are too few.
+  // Each split has at least one step, and tiles alone are too few.
   int64_t steps = ceilDiv(problem.k, fields.tile[2]);
   EXPECT_LE(fields.splitK, steps);
   EXPECT_TRUE(fields.splitK == 1 ||
@@ -207,7 +206,7 @@ TEST(ScheduleModel, LargeSquareTakesPairsThatOverlap) {
   }
 }
 
-// What the model cannot tell from the fastest comes with the fewest steps.
+// Among equally fast schedules, the schedule with the fewest steps is first.
 TEST(ScheduleModel, OfEqualsTheLeanestComesFirst) {
   for (const Format &format : kFormats)
     for (int64_t size : {2048, 8192, 16384}) {
@@ -225,7 +224,7 @@ TEST(ScheduleModel, OfEqualsTheLeanestComesFirst) {
     }
 }
 
-// A memo of other sizes ranks as none does.
+// A memo for other sizes ranks like no memo.
 TEST(ScheduleModel, MemosChangeNothing) {
   for (const Format &format : kFormats) {
     StageMemo memo;
@@ -253,7 +252,7 @@ TEST(ScheduleModel, FewTilesOfALongReductionAreSplit) {
         std::tuple(512, 512, 32768)})
     EXPECT_GT(choose(getProblem(kFormats[0], m, n, k)).fields.splitK, 1)
         << m << " x " << n << " x " << k;
-  // Many tiles, or a short reduction, are not.
+  // Many tiles or a short reduction are not split.
   EXPECT_EQ(choose(getProblem(kFormats[0], 4096, 4096, 65536)).fields.splitK,
             1);
   EXPECT_EQ(choose(getProblem(kFormats[0], 128, 128, 1024)).fields.splitK, 1);
@@ -302,8 +301,8 @@ TEST(ScheduleModel, LargerSquaresAreUsedBetter) {
   EXPECT_GT(previous, 0.8);
 }
 
-/// Bytes that a cache of `capacity` loads when waves of tiles touch their rows
-/// of A and columns of B as a whole, the longest unused leaving first.
+/// Returns the bytes that an LRU cache of `capacity` loads when waves of tiles
+/// read full rows of A and columns of B.
 double getSimulatedLoads(target::TileGrid grid, RasterOrder order,
                          uint32_t group, uint32_t workers, double rowBytes,
                          double columnBytes, double capacity) {
@@ -339,8 +338,8 @@ double getSimulatedLoads(target::TileGrid grid, RasterOrder order,
       panels.insert(tile.row);
       panels.insert(grid.rows + tile.column);
     }
-    // All of a wave walk along K together: they share what they touch even
-    // where it does not fit as a whole.
+    // All tiles of a wave advance along K together, so they share panels even
+    // if the panels do not fit in the cache.
     for (uint32_t panel : panels)
       touch(panel);
   }

@@ -61,7 +61,7 @@ protected:
                                    arg(3), arg(4), out, RaggedKind::Rows, body,
                                    numB);
   }
-  /// Names of the operations of an epilogue.
+  /// Returns the names of the operations in an epilogue.
   static std::string list(MatmulOpInterface op) {
     std::string names;
     for (Operation &inner : *op.getEpilogueBlock())

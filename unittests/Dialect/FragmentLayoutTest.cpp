@@ -1,10 +1,9 @@
-//===- FragmentLayoutTest.cpp - Which elements each thread holds ----------===//
+//===- FragmentLayoutTest.cpp - Elements held by each thread --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Layouts against the formulas of the PTX ISA, and what is asked of layouts
-// against all elements of all threads.
-//
+// Compares layouts with the formulas of the PTX ISA, and the queries on layouts
+// with all elements of all threads.
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/MLIRContext.h"
@@ -28,7 +27,7 @@ struct Place {
   }
 };
 
-/// Where a number's modes lead, one by one.
+/// Adds the offsets of `number`, split into `modes`, to `place`.
 Place add(Place place, ArrayRef<FragmentMode> modes, int64_t number) {
   for (const FragmentMode &mode : modes) {
     place.row += number % mode.size * mode.rows;
@@ -63,7 +62,7 @@ struct FragmentLayout : testing::Test {
   MLIRContext context;
 };
 
-/// All that a layout tells of itself, against all of its elements.
+/// Compares every query on a layout with all of its elements.
 void checkAnswers(FragmentLayoutAttr layout) {
   auto [rows, columns] = layout.getShape();
   SmallVector<int64_t> rowOffsets = layout.getRowOffsets();
@@ -92,7 +91,7 @@ void checkAnswers(FragmentLayoutAttr layout) {
   EXPECT_EQ(static_cast<int64_t>(seen.size()), rows * columns);
 }
 
-/// PTX ISA, wgmma.mma_async, Register Fragments: the fragment D.
+/// PTX ISA, wgmma.mma_async, Register Fragments: D fragment.
 TEST_F(FragmentLayout, SumsOfWgmma) {
   for (int64_t n = 8; n <= 256; n += 8) {
     SCOPED_TRACE(n);
@@ -133,11 +132,11 @@ TEST_F(FragmentLayout, RowPerThread) {
 }
 
 TEST_F(FragmentLayout, OfOtherInstructions) {
-  // mma.m16n8: a warp's sums.
+  // mma.m16n8: accumulators of a warp.
   FragmentLayoutAttr warp = get({{4, 0, 2}, {8, 1, 0}}, {{2, 0, 1}, {2, 8, 0}});
   checkAnswers(warp);
   EXPECT_EQ(warp.getWarpRows(), 16);
-  // Columns held in another order than that of the registers.
+  // Columns in a different order from the registers.
   checkAnswers(get({{32, 1, 0}}, {{2, 0, 4}, {4, 0, 1}, {2, 32, 0}}));
   // Lanes that share each row of the warp.
   FragmentLayoutAttr shared =
@@ -153,19 +152,19 @@ TEST_F(FragmentLayout, OfOtherInstructions) {
 TEST_F(FragmentLayout, RowsOfWarps) {
   // Three warps with 32 rows each.
   EXPECT_EQ(get({{96, 1, 0}}, {{4, 0, 1}}).getWarpRows(), 32);
-  // No whole warps.
+  // Incomplete warps.
   EXPECT_EQ(get({{16, 1, 0}}, {{4, 0, 1}}).getWarpRows(), 0);
   EXPECT_EQ(get({{48, 1, 0}}, {{4, 0, 1}}).getWarpRows(), 0);
-  // Rows of a warp that are apart.
+  // Rows of a warp with gaps.
   EXPECT_EQ(get({{128, 1, 0}}, {{2, 128, 0}}).getWarpRows(), 0);
   EXPECT_EQ(get({{4, 1, 0}, {32, 0, 1}}, {{16, 4, 0}}).getWarpRows(), 0);
-  // Warps that share rows: fewer rows than warps, and as many.
+  // Warps that share rows: fewer rows than warps, then as many.
   EXPECT_EQ(get({{128, 0, 1}}, {{2, 1, 0}}).getWarpRows(), 0);
   EXPECT_EQ(get({{128, 0, 1}}, {{4, 1, 0}}).getWarpRows(), 0);
-  // Warps in another order than their rows.
+  // Warps in a different order from their rows.
   EXPECT_EQ(
       get({{32, 1, 0}, {2, 64, 0}, {2, 32, 0}}, {{4, 0, 1}}).getWarpRows(), 0);
-  // A mode that ends within a warp's lanes.
+  // A mode ending within a warp's lanes.
   EXPECT_EQ(get({{3, 0, 1}, {32, 1, 0}}, {}).getWarpRows(), 0);
 }
 
@@ -243,8 +242,8 @@ Place getElementOfD(int64_t lane, int64_t i) {
   return {lane / 4 + (i < 2 ? 0 : 8), lane % 4 * 2 + i % 2};
 }
 
-/// The instructions of a warp stand one after the other: along the reduction,
-/// then by rows, then by columns.
+/// Instructions of a warp are ordered along the reduction, then by rows, then
+/// by columns.
 TEST_F(FragmentLayout, MmaSyncElements) {
   auto e4m3 = Float8E4M3FNType::get(&context);
   auto e2m1 = Float4E2M1FNType::get(&context);
@@ -261,7 +260,7 @@ TEST_F(FragmentLayout, MmaSyncElements) {
       checkAnswers(layout);
     EXPECT_EQ(d.getWarpRows(), 0);
     int64_t ofA = k / 2, ofB = k / 4; // elements of a lane
-    // Elements of 4 bits beside bytes: those of both halves take turns.
+    // With 4-bit elements beside bytes, the elements of both halves alternate.
     bool isSpread = kind == MmaKind::MXF8F6F4 && type == e2m1;
     auto getNumber = [&](int64_t i, int64_t count) {
       return isSpread ? i % 2 * (count / 2) + i / 2 : i;
@@ -295,9 +294,9 @@ TEST_F(FragmentLayout, MmaSyncElements) {
   }
 }
 
-/// PTX ISA, mma, Block scaling for mma.sync: with thread-id s the scales of A
-/// come from the lanes that are 2 s and 2 s + 1 modulo 4, those of rows q and
-/// q + 8, and the scales of B from the lanes that are s.
+/// PTX ISA, mma, Block scaling for mma.sync: with thread-id s, lanes 2 s and 2
+/// s + 1 modulo 4 supply the scales of A for rows q and q + 8, and lanes s
+/// supply the scales of B.
 TEST_F(FragmentLayout, MmaSyncScales) {
   auto ue8m0 = Float8E8M0FNUType::get(&context);
   for (int64_t warpRows : {16, 32, 64}) {
@@ -327,9 +326,9 @@ TEST_F(FragmentLayout, MmaSyncScales) {
   }
 }
 
-/// PTX ISA, ldmatrix: lane 8 i + r names row r of matrix i, of which lane
-/// 4 r + t gets word t in its register i. Here the registers of a warp's lanes
-/// are loaded that way, from where the layout of rows says.
+/// PTX ISA, ldmatrix: lane 8 i + r addresses row r of matrix i; lane 4 r + t
+/// receives word t of that row in register i. The test loads the registers of a
+/// warp this way, from the rows returned by the layout.
 TEST_F(FragmentLayout, MatrixRows) {
   auto e4m3 = Float8E4M3FNType::get(&context);
   auto e2m1 = Float4E2M1FNType::get(&context);
@@ -358,11 +357,12 @@ TEST_F(FragmentLayout, MatrixRows) {
         for (MmaOperand operand : {MmaOperand::A, MmaOperand::B})
           check(get(mma.getOperandModes(operand, type, steps * k)), bits);
     }
-  // Two words of 8 rows, which another number of the lane's bits counts; one.
+  // Two words of 8 rows, selected by another bit of the lane; then a single
+  // word.
   check(get({{4, 0, 4}, {2, 1, 0}, {4, 8, 0}}, {{4, 0, 1}, {4, 2, 0}}), 8);
   check(get({{4, 0, 8}, {8, 1, 0}}, {{8, 0, 1}, {2, 8, 0}}), 4);
   check(get({{4, 0, 4}, {8, 1, 0}}, {{4, 0, 1}}), 8);
-  // A row for each thread, half a word, and a word whose elements are apart.
+  // A row for each thread; half a word; a word with gaps between its elements.
   EXPECT_FALSE(get({{32, 1, 0}}, {{16, 0, 1}}).getMatrixRows(8));
   EXPECT_FALSE(
       get({{4, 0, 2}, {8, 1, 0}}, {{2, 0, 1}, {2, 0, 8}}).getMatrixRows(8));

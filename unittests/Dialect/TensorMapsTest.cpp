@@ -1,10 +1,9 @@
-//===- TensorMapsTest.cpp - Operands and their tensor maps ----------------===//
+//===- TensorMapsTest.cpp - Tensor maps of operands -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The dialect's types of operands in shared memory against the tensor maps that
-// copy them there: both say what an element takes.
-//
+// The dialect's operand types in shared memory and the tensor maps that copy
+// them must agree on the size of an element.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Dialect/MXGPU/IR/TensorMaps.h"

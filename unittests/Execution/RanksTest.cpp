@@ -1,4 +1,4 @@
-//===- RanksTest.cpp - Ranks that are threads -----------------------------===//
+//===- RanksTest.cpp - Ranks as threads -----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -9,7 +9,7 @@
 
 using namespace mx;
 
-/// What `call` says for each rank, in a thread of its own.
+/// Runs `call` for each rank in a thread of its own and returns the messages.
 static std::vector<std::string>
 callAll(int count, const std::function<std::string(int)> &call) {
   std::vector<std::string> said(count);
@@ -21,7 +21,7 @@ callAll(int count, const std::function<std::string(int)> &call) {
   return said;
 }
 
-// Segment s of rank r's memory is 100 s + r before, and 100 r + s after.
+// Segment s of rank r holds 100 s + r before the exchange and 100 r + s after.
 TEST(Ranks, BytesArrive) {
   constexpr int kCount = 5;
   Ranks ranks(kCount);
@@ -53,7 +53,7 @@ TEST(Ranks, MissingRanksAreNamed) {
       std::this_thread::sleep_for(milliseconds(600));
     return ranks.allGather(rank, &word, 0);
   });
-  // Those that come late are told the same.
+  // Late ranks receive the same message.
   for (const std::string &text : said)
     EXPECT_EQ(text, "ranks 1 and 3 did not arrive (waited 0.2 s)");
 }

@@ -1,8 +1,8 @@
 //===- fuzz-manifest.cpp - arbitrary bytes as a manifest ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is no manifest must be refused with a message that has a place; what is
-// one can be written, read again and evaluated.
+// Invalid manifests must be refused with a message that names a place. Valid
+// manifests can be written, read again and evaluated.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Plan/Plan.h"

@@ -1,7 +1,7 @@
-//===- EvaluateTest.cpp - The numbers of one call -------------------------===//
+//===- EvaluateTest.cpp - Values of one call ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Values of a call, and what is wrong with others.
+// Values computed for a call, and errors for invalid calls.
 //===----------------------------------------------------------------------===//
 
 #include "TestManifest.h"
@@ -53,7 +53,7 @@ TEST_F(Evaluate, Bits) {
 }
 
 TEST_F(Evaluate, SizeArguments) {
-  // Shapes decide; v6, which follows from n, is a parameter of a kernel alone.
+  // Shapes decide; v6, which follows from n, is only a kernel parameter.
   EXPECT_EQ(findSizeArguments(entry()),
             (std::vector<bool>{false, false, false}));
   entry().workspaceBytes = Number(Number::Value, 6);
@@ -76,7 +76,7 @@ TEST_F(Evaluate, Shapes) {
 TEST_F(Evaluate, Requirement) {
   inputs.argumentAddresses[0] = 4104;
   EXPECT_EQ(run(), "x.mlir:1:2: expected an address of 16 bytes, found 8");
-  // Without addresses nothing is known about them.
+  // Without addresses, checks on addresses are skipped.
   inputs.hasAddresses = false;
   EXPECT_EQ(run(), "");
 }
@@ -118,7 +118,7 @@ TEST_F(Evaluate, Steps) {
                    "2147483648");
 }
 
-/// The entry in which two ranks exchange rows, for rank 1.
+/// Fixture for rank 1 of the entry in which two ranks exchange rows.
 class EvaluateExchange : public Evaluate {
 protected:
   void SetUp() override {
@@ -159,13 +159,13 @@ TEST_F(EvaluateExchange, Sizes) {
   exchange().steps[2].bytes = -1;
   EXPECT_EQ(run(), "step 2 of the plan: expected at most the 8192 bytes of its "
                    "buffers, found -1 of each of 2 ranks");
-  // Twice as much does not fit into 64 bits.
+  // Twice this size overflows 64 bits.
   exchange().steps[2].bytes = INT64_MAX;
   EXPECT_EQ(run(), "step 2 of the plan: expected at most the 8192 bytes of its "
                    "buffers, found 9223372036854775807 of each of 2 ranks");
 }
 
-/// A copy to a place within its buffer.
+/// Copies to an offset within a buffer.
 TEST_F(EvaluateExchange, Places) {
   ASSERT_EQ(exchange().steps[5].offset, Number(Number::Value, 0));
   inputs.shapes = {{1, 16}};
@@ -205,7 +205,7 @@ TEST_F(EvaluateExchange, Overlap) {
   EXPECT_EQ(run(), "");
 }
 
-/// A buffer that was chosen on the way is known when its step is checked.
+/// A buffer chosen by an earlier step is known when its step is checked.
 TEST_F(EvaluateExchange, ChosenWindows) {
   ASSERT_EQ(run(), "");
   Step gather = exchange().steps[2];

@@ -1,7 +1,7 @@
-//===- ExpressionTest.cpp - Numbers of a launch plan ----------------------===//
+//===- ExpressionTest.cpp - Expressions of a launch plan ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Spelling, and arithmetic against that of 128 bits.
+// Spelling of expressions, and arithmetic compared with 128-bit integers.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Plan/Expression.h"
@@ -99,7 +99,7 @@ TEST(Operator, Types) {
   EXPECT_FALSE(takesTypes(Operator::Bitcast, {}, {}));
 }
 
-/// What the operator means, in 128 bits; nothing for a bad divisor.
+/// Evaluates the operator in 128 bits; returns nothing for a bad divisor.
 std::optional<__int128> expected(Operator op, __int128 a, __int128 b,
                                  __int128 c) {
   __int128 floor = 0;
@@ -191,8 +191,8 @@ TEST(Operator, Arithmetic) {
   EXPECT_GT(accepted, 10000u);
 }
 
-/// An operation on i8 in 128 bits; test/Execution/host-arithmetic.py has all
-/// operations and types.
+/// Computes i8 operations in 128 bits; test/Execution/host-arithmetic.py covers
+/// all operations and types.
 TEST(Operator, NarrowIntegers) {
   Expression expression;
   expression.type = {NumberType::Integer, 8};

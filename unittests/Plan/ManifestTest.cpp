@@ -1,8 +1,8 @@
-//===- ManifestTest.cpp - Manifests, good and bad -------------------------===//
+//===- ManifestTest.cpp - Valid and invalid manifests ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What was written is read; what was changed by hand, or at random, is refused
-// with a place or can be evaluated without harm.
+// A written manifest can be read. A manifest changed by hand or at random is
+// refused with a place, or can be evaluated safely.
 //===----------------------------------------------------------------------===//
 
 #include "TestManifest.h"
@@ -43,8 +43,8 @@ TEST(Manifest, RoundTrip) {
   EXPECT_EQ(exchange.steps[3].to, (Buffer{Buffer::Window, 1}));
 }
 
-/// The message for the test manifest with `from` replaced by `to`, both with
-/// single quotes for double ones.
+/// Returns the message for the test manifest with `from` replaced by `to`.
+/// Single quotes in both stand for double quotes.
 std::string refuse(std::string from, std::string to) {
   std::string text = kTestManifest;
   std::replace(from.begin(), from.end(), '\'', '"');
@@ -175,7 +175,7 @@ TEST(Manifest, Refused) {
     EXPECT_EQ(refuse(from, to), error) << to;
 }
 
-// Names are given in order, and mean nothing outside of their block.
+// Names are assigned in order and are only valid in their block.
 TEST(Manifest, StepsRefused) {
   const std::tuple<const char *, const char *, const char *> cases[] = {
       {"'for': 'v3'", "'for': 'v4'", "expected the next value, v3, found 'v4'"},
@@ -226,7 +226,7 @@ TEST(Manifest, StepsRefused) {
   }
 }
 
-// What ranks share and exchange.
+// Collectives and shared buffers.
 TEST(Manifest, CollectivesRefused) {
   const std::tuple<const char *, const char *, const char *> cases[] = {
       {"'size': 2", "'size': 0", "groups[0].size: expected 1 to 1024, found 0"},
@@ -306,7 +306,7 @@ TEST(Manifest, CollectivesRefused) {
   }
 }
 
-/// Evaluates every entry of a manifest for arguments that may be anything.
+/// Evaluates every entry of a manifest with arbitrary arguments.
 void evaluateAll(const Manifest &manifest, std::mt19937 &random) {
   constexpr int64_t kSizes[] = {0, 1, 64, 4096, -1, INT64_MAX};
   auto any = [&] { return kSizes[random() % std::size(kSizes)]; };
@@ -352,13 +352,13 @@ TEST(Manifest, RandomChanges) {
     case 1: // cut off
       text.resize(random() % text.size());
       break;
-    case 2: { // a word that stands elsewhere
+    case 2: { // a word from elsewhere
       auto [at, length] = words[random() % words.size()];
       auto [from, fromLength] = words[random() % words.size()];
       text.replace(at, length, original.substr(from, fromLength));
       break;
     }
-    default: { // a number of interest
+    default: { // an interesting number
       const char *numbers[] = {"0", "-1", "9223372036854775807", "4294967296"};
       auto [at, length] = words[random() % words.size()];
       text.replace(at, length, numbers[random() % 4]);
@@ -369,7 +369,7 @@ TEST(Manifest, RandomChanges) {
     if (error.empty()) {
       ++accepted;
       evaluateAll(manifest, random);
-      // What was read can be written and read again.
+      // A manifest that was read can be written and read again.
       Manifest again;
       EXPECT_EQ(readManifest(writeManifest(manifest), again), "");
       continue;

@@ -1,4 +1,4 @@
-//===- TestManifest.h - A manifest with everything in it --------*- C++ -*-===//
+//===- TestManifest.h - Manifest with every feature -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -7,7 +7,7 @@
 
 namespace mx::plan {
 
-/// As writeManifest prints it.
+/// The manifest as writeManifest prints it.
 inline constexpr char kTestManifest[] = R"({
   "format": 4,
   "target": "sm_100a",

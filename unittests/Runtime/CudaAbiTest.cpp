@@ -1,8 +1,8 @@
-//===- CudaAbiTest.cpp - Our declarations of the driver against cuda.h ----===//
+//===- CudaAbiTest.cpp - Declarations of the driver against cuda.h --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Built where a CUDA toolkit is at hand. Numbers, layouts and parameter lists
-// that were typed by hand are compared with the header that defines them.
+// Built only if a CUDA toolkit is found. Compares handwritten numbers, layouts
+// and parameter lists with the header.
 //===----------------------------------------------------------------------===//
 
 #include <cuda.h>
@@ -89,7 +89,7 @@ static_assert(offsetof(ours::CUlaunchConfig, attrs) ==
 static_assert(offsetof(ours::CUlaunchConfig, numAttrs) ==
               offsetof(::CUlaunchConfig, numAttrs));
 
-/// Parameters are passed alike when they are pointers both, or integers and
+/// Two parameters are passed alike if both are pointers, or integers or
 /// enumerations of the same size.
 template <typename A, typename B>
 constexpr bool sameParameter() {
@@ -107,8 +107,8 @@ constexpr bool sameParameters(ours::CUresult (*)(A...), R (*)(B...)) {
     return (sameParameter<A, B>() && ...);
 }
 
-// The header's macros give the versioned names the driver's names, except for
-// those functions whose old versions it still declares.
+// The header's macros map driver names to versioned names, except for functions
+// with an old version still declared by the header.
 #define X(member, symbol, types)                                               \
   static_assert(sameParameters(decltype(ours::Driver::member)(nullptr),        \
                                decltype (&::symbol)(nullptr)),                 \

@@ -1,8 +1,8 @@
-//===- CudaDeviceTest.cpp - What the runtime asks of the CUDA driver ------===//
+//===- CudaDeviceTest.cpp - Calls of the runtime to the CUDA driver -------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs over a driver that takes notes (FakeCuda); the same paths on a real GPU
-// are checked by scripts/check-cuda.
+// Runs on the recording driver FakeCuda; scripts/check-cuda covers the same
+// paths on a GPU.
 //===----------------------------------------------------------------------===//
 
 #include "FakeCuda.h"
@@ -25,7 +25,7 @@ const char kPtx[] = ".version 8.0\n.target sm_90a\n.address_size 64\n";
 class CudaDevice : public testing::Test {
 protected:
   static void SetUpTestSuite() {
-    // The first use of the driver in this process decides.
+    // The first use of the driver in this process selects the library.
     setenv("MX_CUDA_DRIVER", MX_FAKE_CUDA, 1);
     mxSetErrorPolicy(MX_ERRORS_RETURN);
   }
@@ -68,8 +68,8 @@ TEST_F(CudaDevice, KnowsMemoryOfTheHost) {
   mxDeviceInfo info = mxSized<mxDeviceInfo>();
   EXPECT_SUCCESS(mxGetMemoryDevice(memory, &info));
   EXPECT_STREQ(info.device, "cuda:0");
-  // The driver is asked although there is no other GPU; this is below all that
-  // it knows.
+  // The driver is queried although there is no other GPU; the address is below
+  // every known block.
   EXPECT_ERROR(mxGetMemoryDevice(reinterpret_cast<void *>(8), &info),
                MX_ERROR_NOT_FOUND,
                "expected memory of a device in use, found memory of the host "
@@ -175,7 +175,7 @@ TEST_F(CudaDevice, RaisesLimitsOnceAndPassesAttributes) {
                             "cuFuncSetAttribute 14=1", call}));
   EXPECT_SUCCESS(launch(function, config));
   EXPECT_EQ(takeLog(), Log{call});
-  // The handle is the same, so it remembers.
+  // The handle is the same, so the kernel is cached.
   EXPECT_EQ(kernel(), function);
 }
 
@@ -340,7 +340,7 @@ TEST_F(CudaDevice, CopiesInTheStreamItIsGiven) {
                  "cuMemcpyDtoHAsync 16 stream=80", "cuStreamSynchronize 80",
                  "cuStreamDestroy 80"}));
   EXPECT_STREQ(back, "xxxteen letters");
-  // Nothing to do is nothing to ask for.
+  // Empty copies make no driver call.
   EXPECT_SUCCESS(mxMemcpyToDevice(nullptr, nullptr, 0, nullptr));
   EXPECT_SUCCESS(mxMemFree(nullptr));
   EXPECT_SUCCESS(mxMemFree(a));
@@ -375,7 +375,7 @@ TEST_F(CudaDevice, EncodesTensorMaps) {
   EXPECT_EQ(takeLog(),
             Log{"cuTensorMapEncodeTiled type=0 dim=128 box=128 step=1 dim=300 "
                 "stride=128 box=64 step=1 0 3 2 0"});
-  // The driver is not asked again for the same one, and is for any other.
+  // Repeated arguments make no driver call; changed arguments do.
   uint8_t again[128] = {};
   EXPECT_SUCCESS(mxTensorMapEncodeTiled(again, 0, 2, (void *)0x1000, dims,
                                         strides, box, nullptr, 0, 3, 2, 0));
@@ -396,7 +396,7 @@ TEST_F(CudaDevice, TranslatesTheDriversNoIntoTheRule) {
                                            strides, box, nullptr, 0, 3, 2, 0),
                     MX_ERROR_INVALID_VALUE, "130");
   EXPECT_EQ(map[0], 0);
-  // The driver refuses what the rules allow: its own words are kept.
+  // The driver refuses a legal map: its message is kept.
   mxClearError();
   fakeCuda()->failing = "cuTensorMapEncodeTiled";
   const int64_t good[] = {128};
@@ -480,14 +480,14 @@ TEST_F(CudaDevice, FlagsAreOfTheNextMgpuLaunchOnly) {
   launchOne(4);
   launchOne(4);
   EXPECT_EQ(takeLog(), (Log{plain, early, plain}));
-  // Clusters have a function of their own.
+  // Clusters use a function of their own.
   mxNextLaunchFlags(MX_LAUNCH_PROGRAMMATIC);
   mgpuLaunchClusterKernel(function, 2, 1, 1, 4, 1, 1, 64, 1, 1, 0, nullptr,
                           parameters, nullptr);
   EXPECT_EQ(takeLog(),
             Log{"cuLaunchKernelEx grid=4,1,1 block=64,1,1 smem=0 stream=0 "
                 "cluster=2,1,1 programmatic=1 p0=1 p1=2"});
-  // An empty grid and a launch after an error take them too.
+  // An empty grid and a launch after an error consume the flags too.
   mxNextLaunchFlags(MX_LAUNCH_PROGRAMMATIC);
   launchOne(0);
   launchOne(4);
@@ -498,7 +498,8 @@ TEST_F(CudaDevice, FlagsAreOfTheNextMgpuLaunchOnly) {
   mxClearError();
   launchOne(4);
   EXPECT_EQ(takeLog(), Log{plain});
-  // They are this thread's, and not mxLaunch's, which has its own.
+  // The flags belong to this thread and do not affect mxLaunch, which takes its
+  // own.
   mxNextLaunchFlags(MX_LAUNCH_PROGRAMMATIC);
   std::thread([&] { launchOne(4); }).join();
   EXPECT_SUCCESS(launch(function, launchOf(4, 64)));
@@ -529,8 +530,8 @@ TEST_F(CudaDevice, MgpuWaitsAfterAnErrorToo) {
   EXPECT_STREQ(mxGetLastError(), "test");
 }
 
-/// What comes without a stream is ordered in the default stream; what the host
-/// frees must have been used before.
+/// Calls without a stream are ordered in the default stream. Memory freed by
+/// the host must have been used before.
 TEST_F(CudaDevice, MgpuMemoryIsInTheOrderOfTheDefaultStream) {
   void *stream = mgpuStreamCreate();
   takeLog();
@@ -548,7 +549,7 @@ TEST_F(CudaDevice, MgpuMemoryIsInTheOrderOfTheDefaultStream) {
   mgpuMemFree(d, nullptr);
   EXPECT_EQ(takeLog(), (Log{"cuMemFreeAsync stream=0", "cuCtxSynchronize",
                             "cuMemFree", "cuMemFree", "cuMemFree"}));
-  // The address may come again, from elsewhere.
+  // The address may be reused by another allocation.
   EXPECT_SUCCESS(mxMemAlloc(&d, 16));
   EXPECT_SUCCESS(mxMemFree(d));
   EXPECT_EQ(takeLog(), (Log{"cuMemAlloc 16", "cuMemFree"}));

@@ -1,8 +1,8 @@
 //===- DevicesTest.cpp - Several simulated devices, many threads ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Whatever has a device uses it, whichever device a thread has in use. The
-// random test is meant for the thread and address sanitizers too.
+// Every handle uses its own device, regardless of the device in use. The random
+// test also serves the thread and address sanitizers.
 //===----------------------------------------------------------------------===//
 
 #include "Devices.h"
@@ -35,7 +35,8 @@ TEST_F(Devices, MemoryKnowsItsDevice) {
   EXPECT_EQ(deviceOf(&local),
             "expected memory of a device in use, found memory of the host or "
             "of a device that was not used yet (mxSetDevice)");
-  // From one to the next, and back to the host, with another one in use.
+  // Copies from each device to the next and back to the host, with a different
+  // device in use.
   int64_t values[8] = {1, 2, 3, 4, 5, 6, 7, 8}, found[8] = {};
   ASSERT_SUCCESS(mxMemcpyToDevice(memory[0], values, 64, nullptr));
   for (size_t i = 1; i < kDevices; ++i)
@@ -64,7 +65,7 @@ TEST_F(Devices, MessagesNameTheOtherDevice) {
 TEST_F(Devices, TheChoiceIsTheThreads) {
   use(1);
   std::thread([] {
-    // The main thread chose first, for those that have not chosen.
+    // The main thread chose first, which sets the default for other threads.
     EXPECT_EQ(current(), "sim:1");
     use(3);
     EXPECT_EQ(current(), "sim:3");
@@ -114,7 +115,7 @@ TEST_F(Devices, HandlesOfTheDeadAreRefused) {
   ASSERT_SUCCESS(mxModuleLoad(&dead, text.c_str(), 0, "k"));
   ASSERT_SUCCESS(mxModuleGetFunction(&function, dead, "store_ids"));
   ASSERT_SUCCESS(mxModuleUnload(dead));
-  // Its place is used again, and so may be its memory.
+  // The slot is reused, and its memory may be too.
   for (int i = 0; i < 100; ++i) {
     mxModule module = nullptr;
     mxFunction other = nullptr;
@@ -130,7 +131,7 @@ TEST_F(Devices, HandlesOfTheDeadAreRefused) {
 }
 
 TEST_F(Devices, TakeStructsOfOlderCallers) {
-  // The beginning of mxDeviceInfo, and what a caller has after it.
+  // The first fields of mxDeviceInfo, followed by memory of the caller.
   struct {
     size_t structSize = offsetof(mxDeviceInfo, name);
     char kind[16] = {};
@@ -150,7 +151,7 @@ TEST_F(Devices, TakeStructsOfOlderCallers) {
 // Programs
 //===----------------------------------------------------------------------===//
 
-/// The program of ProgramFiles.h, and arrays for it on any device.
+/// Program of ProgramFiles.h with arrays on any device.
 struct Arrays {
   static constexpr int64_t n = 300;
   void *x = nullptr, *y = nullptr, *z = nullptr, *workspace = nullptr;
@@ -217,7 +218,7 @@ TEST_F(Devices, ProgramsGoWhereTheirArraysAre) {
       "expected an entry of a loaded program, found a handle that is none");
 }
 
-/// A program is read again for each device, and then is the one that it was.
+/// A program is read again for each device and must be unchanged.
 TEST_F(Devices, ProgramsAreReadAgainAsTheyWere) {
   ProgramFiles files("vector_add", "false");
   const std::string text = readFile(MX_TEST_KERNELS);
@@ -230,7 +231,7 @@ TEST_F(Devices, ProgramsAreReadAgainAsTheyWere) {
   ASSERT_SUCCESS(mxProgramLoad(
       &program, std::filesystem::path(files.path).filename().c_str()));
   ASSERT_SUCCESS(mxProgramGetEntry(&entry, program, "sum"));
-  // Its name is relative to where the process was.
+  // The path of the program is relative to the initial working directory.
   std::filesystem::current_path("/");
   auto launchOn = [&](int device) {
     use(device);
@@ -253,14 +254,14 @@ TEST_F(Devices, ProgramsAreReadAgainAsTheyWere) {
   expectRefused("one that was written since");
   std::filesystem::remove(ptx);
   expectRefused("none");
-  // Where it is loaded it stays.
+  // A loaded program stays on its device.
   EXPECT_SUCCESS(launchOn(0));
   EXPECT_SUCCESS(mxProgramUnload(program));
   std::filesystem::current_path(before);
 }
 
-/// Eight threads do what they like on four devices, with modules and programs
-/// that others load and unload meanwhile.
+/// Eight threads run random operations on four devices, with modules and
+/// programs loaded and unloaded by other threads.
 TEST_F(Devices, ThreadsAtRandom) {
   constexpr size_t kThreads = 8, kShared = 4;
   const char *asked = getenv("MX_TEST_ROUNDS");
@@ -275,7 +276,7 @@ TEST_F(Devices, ThreadsAtRandom) {
   auto work = [&](unsigned thread) {
     std::mt19937 random(thread * 7919 + 1);
     auto pick = [&](size_t count) { return random() % count; };
-    // A handle of another thread may be dead by now, and nothing else.
+    // A handle of another thread may be dead by now; no other error is allowed.
     auto expectLiving = [&](int status) {
       if (!status)
         return true;
@@ -294,7 +295,7 @@ TEST_F(Devices, ThreadsAtRandom) {
       case 0: { // load and, later, unload
         mxModule module = nullptr;
         EXPECT_SUCCESS(mxModuleLoad(&module, text.c_str(), 0, "k"));
-        // Of none it does nothing.
+        // Unloading a null handle does nothing.
         EXPECT_SUCCESS(mxModuleUnload(modules[pick(kShared)].exchange(module)));
         break;
       }
@@ -305,13 +306,13 @@ TEST_F(Devices, ThreadsAtRandom) {
             mxProgramUnload(programs[pick(kShared)].exchange(program)));
         break;
       }
-      case 2: { // a kernel of a module that may go at any moment
+      case 2: { // a kernel of a module that may be unloaded
         mxModule module = modules[pick(kShared)];
         mxFunction function = nullptr;
         if (!module || !expectLiving(mxModuleGetFunction(&function, module,
                                                          "wait_forever")))
           break;
-        // An empty grid is nothing; the handle is looked at all the same.
+        // An empty grid launches nothing, but the handle is still checked.
         if (expectLiving(launch(function, launchOf(0, 1))))
           ++launches;
         break;
@@ -347,7 +348,7 @@ TEST_F(Devices, ThreadsAtRandom) {
         EXPECT_SUCCESS(mxMemFree(to));
         break;
       }
-      default: { // fail, which no other thread sees
+      default: { // fail without effect on other threads
         EXPECT_EQ(mxSetDevice("sim:99"), MX_ERROR_NO_DEVICE);
         EXPECT_EQ(mgpuMemAlloc(8, nullptr, false), nullptr);
         EXPECT_EQ(takeStatus(), MX_ERROR_NO_DEVICE);

@@ -1,8 +1,8 @@
 //===- EmbeddedTest.cpp - PTX inside fatbins and ELF files ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Files built here byte by byte, good and damaged. What nvcc and fatbinary
-// write is in test/Runtime/fatbin.test.
+// Files built here byte by byte, valid and damaged. test/Runtime/fatbin.test
+// covers the output of nvcc and fatbinary.
 //===----------------------------------------------------------------------===//
 
 #include "../../runtime/lib/image/Decompress.h"
@@ -61,8 +61,8 @@ std::string fatbin(const std::string &entries) {
   return out + entries;
 }
 
-/// An ELF file with a section of names and `count` sections over the same
-/// contents.
+/// Returns an ELF file with a section of names and `count` sections that share
+/// the same contents.
 std::string elf(uint16_t machine, uint32_t flags, const char *name,
                 const std::string &contents, uint16_t count = 1) {
   std::string names = std::string(1, '\0') + name + '\0';
@@ -105,7 +105,7 @@ Image image(const std::string &bytes) {
   return image;
 }
 
-/// The target of the PTX found, or the message.
+/// Returns the target of the PTX found, or the error message.
 std::string unpack(const std::string &bytes) {
   Image found = image(bytes);
   Error error = unpackPtx(found);
@@ -124,14 +124,14 @@ TEST(Embedded, TakesTheTextForTheNewestArchitecture) {
                           entry(1, 100, ptx("sm_100a")) +
                           entry(1, 80, ptx("sm_80")))),
             "sm_100a");
-  // A kind that is not known is passed over.
+  // An unknown kind is skipped.
   EXPECT_EQ(unpack(fatbin(entry(77, 120, "?") + entry(1, 90, ptx("sm_90")))),
             "sm_90");
 }
 
 TEST(Embedded, DecompressesLz4) {
-  // ".version 8.7\n" would do as literals; the comment is a match that overlaps
-  // itself, with a length that takes further bytes.
+  // ".version 8.7\n" as literals would do; the comment is a match that overlaps
+  // itself, with a length that needs additional bytes.
   std::string text = ptx("sm_90a");
   std::string out = "/*" + std::string(600, '*') + "*/\n" + text;
   std::string data;
@@ -149,7 +149,7 @@ TEST(Embedded, DecompressesLz4) {
   Image found = image(fatbin(entry(1, 90, data, kLz4, out.size())));
   EXPECT_EQ(unpackPtx(found).text, "");
   EXPECT_EQ(found.bytes, out);
-  // Every damaged length is refused, whatever it makes of the data.
+  // Every damaged length is refused, regardless of the decoded data.
   for (size_t n = 0; n < data.size(); ++n) {
     std::string cut = data.substr(0, n), space(out.size(), '\0');
     EXPECT_NE(decompressLz4(cut, space), "") << n;
@@ -201,7 +201,8 @@ TEST(Embedded, FindsTheTextInElfFiles) {
             "m: expected one module with PTX, found 2");
 }
 
-/// LZ4 data for `bytes` newlines: one literal, then a match at distance 1.
+/// Returns LZ4 data for `bytes` newlines: one literal, then a match at distance
+/// 1.
 std::string newlines(size_t bytes) {
   size_t match = bytes - 1 - 16 - 4 - 15;
   std::string data("\x1f\n\x01\x00", 4);
@@ -212,14 +213,14 @@ std::string newlines(size_t bytes) {
 TEST(Embedded, RefusesNestedImages) {
   std::string found = ": expected machine code in a fatbin, found a fatbin "
                       "within it";
-  // The stack must not grow with the depth: every level is a file of the host.
+  // The stack must not grow with the depth: every level is a host file.
   std::string nested = fatbin(entry(1, 90, ptx("sm_90a")));
   for (int depth = 0; depth < 200; ++depth)
     nested = fatbin(entry(2, 0, elf(EM_X86_64, 0, ".nv_fatbin", nested)));
   EXPECT_EQ(unpack(nested), "m: fatbin at offset 0, entry at offset 0" + found);
   EXPECT_EQ(unpack(elf(EM_X86_64, 0, "__nv_relfatbin", nested)),
             "m: fatbin at offset 0, entry at offset 0" + found);
-  // The deepest image that nvcc writes: a file of the host, a fatbin, a cubin.
+  // The deepest image written by nvcc: a host file, a fatbin, a cubin.
   EXPECT_EQ(unpack(elf(EM_X86_64, 0, ".nv_fatbin",
                        fatbin(entry(2, 90,
                                     elf(kCuda, 90 << 8, ".nv_debug_ptx_txt",
@@ -235,10 +236,10 @@ TEST(Embedded, RefusesSectionsThatOverlap) {
     for (uint16_t count : {16, 0xfffe})
       EXPECT_EQ(unpack(elf(kCuda, 90 << 8, name, lines, count)), overlap)
           << name << " " << count;
-  // Other sections may: nothing is read from them.
+  // Other sections may be damaged: they are never read.
   EXPECT_EQ(unpack(elf(kCuda, 90 << 8, ".text", lines, 0xfffe)).substr(0, 60),
             "m: expected PTX for the simulator, found a cubin with code f");
-  // A name without an end is as long as the file.
+  // A name without a terminator extends to the end of the file.
   EXPECT_EQ(
       unpack(elf(kCuda, 90 << 8, std::string(1 << 20, '.').c_str(), "", 0xfffe))
           .substr(0, 60),
@@ -259,7 +260,7 @@ TEST(Embedded, LimitsWhatAllEntriesUnpackTo) {
   std::string cubin = fatbin(entry(2, 90, data, kLz4, kBytes));
   EXPECT_EQ(unpack(cubin), "m: fatbin at offset 0, entry at offset 0: expected "
                            "a 64-bit little-endian ELF file");
-  // The list of targets in a message is short, however many there are.
+  // The list of targets in a message is short for any number of targets.
   std::string entries;
   for (int arch = 1; arch < 2000; ++arch)
     entries += entry(2, arch, elf(kCuda, 90 << 8, ".text", "code"));
@@ -267,7 +268,7 @@ TEST(Embedded, LimitsWhatAllEntriesUnpackTo) {
 }
 
 TEST(Embedded, RefusesBinariesInPlaceOfText) {
-  // 5 bytes: the headers of neither fit.
+  // 5 bytes: no header fits.
   EXPECT_EQ(unpack(fatbin(entry(1, 90,
                                 "\x7f"
                                 "ELF\x02"))),
@@ -276,8 +277,8 @@ TEST(Embedded, RefusesBinariesInPlaceOfText) {
             "m: expected PTX text, found a fatbin in place of the text");
 }
 
-/// Reads an image without its size; what follows it in memory is not part of
-/// it.
+/// Reads an image of unknown size; memory after the image is not part of the
+/// image.
 Image readWithoutSize(const std::string &bytes) {
   Image found;
   std::string more = bytes + "what follows";
@@ -309,7 +310,7 @@ TEST(Embedded, FindsTheSizeOfBinaries) {
   code += table;
   EXPECT_EQ(readWithoutSize(code).bytes, code);
 
-  // A segment that reaches further than the sections.
+  // A segment past the sections.
   Elf64_Phdr segment = {};
   segment.p_offset = code.size() + sizeof segment;
   segment.p_filesz = 100;
@@ -359,7 +360,7 @@ TEST(Embedded, RefusesDamagedFiles) {
     for (size_t n = 4; n < whole.size(); ++n) {
       Image cut = image(whole.substr(0, n));
       Error error = unpackPtx(cut);
-      // The last bytes of the text are missing: that is for the parser.
+      // The last bytes of the text are missing: the parser reports them.
       if (!error) {
         EXPECT_GT(n, whole.size() - ptx("sm_90a").size()) << n;
       }

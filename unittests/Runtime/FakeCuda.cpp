@@ -1,9 +1,8 @@
-//===- FakeCuda.cpp - A CUDA driver that only takes notes -----------------===//
+//===- FakeCuda.cpp - Fake CUDA driver ------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Device memory is host memory, so copies and fills are real; launches are
-// written down. Types are those of the runtime, which CudaAbiTest compares
-// with cuda.h.
+// Device memory is host memory, so copies and fills are real; launches are only
+// recorded. CudaAbiTest compares the runtime's types with cuda.h.
 //===----------------------------------------------------------------------===//
 
 #include "FakeCuda.h"
@@ -53,10 +52,10 @@ FakeCuda &fake = *fakeCuda();
 
 constexpr CUresult kInvalidContext = 201, kInvalidHandle = 400;
 
-/// The number of the current context's device; -1 without one.
+/// Returns the device of the current context, or -1.
 int current() { return fake.contexts.empty() ? -1 : fake.contexts.back(); }
 
-/// What belongs to a context, by its handle.
+/// Devices of the objects that belong to a context, by handle.
 std::map<void *, int> &owners() {
   static auto *owners = new std::map<void *, int>;
   return *owners;
@@ -65,14 +64,14 @@ bool isForeign(void *handle) {
   auto found = owners().find(handle);
   return found != owners().end() && found->second != current();
 }
-/// A handle of the current context: `base` on the first device.
+/// Returns a handle of the current context: `base` on the first device.
 void *own(uintptr_t base) {
   auto *handle = reinterpret_cast<void *>(base + uintptr_t(current()) * 0x1000);
   owners()[handle] = current();
   return handle;
 }
 
-/// In pages of its own, of the size that a GPU has: two devices share none.
+/// Allocates whole pages of the size used by a GPU; devices share no page.
 CUdeviceptr allocate(size_t bytes) {
   constexpr size_t kPage = 2 << 20;
   return reinterpret_cast<CUdeviceptr>(
@@ -95,8 +94,8 @@ CUresult call(const char *function, const std::string &details = "") {
   return fake.failure;
 }
 
-/// Of the PTX of all modules: parameters of the kernels that have been asked
-/// for, by their handles, and what launches took in all.
+/// PTX of all loaded modules, parameters of kernels by handle, and total time
+/// of launches.
 std::string &ptx() {
   static auto *text = new std::string;
   return *text;
@@ -112,8 +111,8 @@ std::map<CUevent, double> &timesOf() {
   return *times;
 }
 
-/// The parameters of a kernel of the latest module that has one of that name;
-/// -1 without.
+/// Returns the parameter count of the kernel `name` in the latest module that
+/// defines it, or -1.
 int countParameters(const std::string &name) {
   size_t begin = ptx().rfind(".entry " + name + "(");
   if (begin == std::string::npos)
@@ -146,7 +145,7 @@ template <typename T>
 CUresult fill(const char *function, CUdeviceptr to, T value, size_t count) {
   CUresult result = call(function, std::to_string(count));
   filledLast = pointer(to);
-  // What keeps a GPU busy has no reader.
+  // Buffers that only keep a GPU busy are never read.
   if (fake.readsPtx && count > size_t(32) << 20)
     return result;
   for (size_t i = 0; !result && i < count; ++i)
@@ -213,8 +212,8 @@ FAKE cuCtxPopCurrent_v2(CUcontext *) {
 }
 FAKE cuPointerGetAttributes(unsigned count, int *attributes, void **values,
                             CUdeviceptr address) {
-  // Memory lies where malloc() puts it, so any address within a block is asked
-  // for by the block before it.
+  // malloc() chooses the address of a block, so find the last block at or below
+  // the address.
   auto after = owners().upper_bound(pointer(address));
   bool isKnown = after != owners().begin();
   for (unsigned i = 0; i < count; ++i)
@@ -325,7 +324,7 @@ FAKE cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function,
   return call("cuLaunchKernelEx", details);
 }
 
-/// Allocates, if the call has succeeded.
+/// Allocates memory if `result` is a success.
 static CUresult allocate(CUresult result, CUdeviceptr *address, size_t bytes) {
   if (!result) {
     *address = allocate(bytes);
@@ -438,7 +437,7 @@ FAKE cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
   return call("cuStreamWaitEvent", handle(stream) + " " + handle(event));
 }
 FAKE cuEventCreate(CUevent *event, unsigned flags) {
-  // Two are told apart where they tell the time.
+  // Distinct handles tell two events apart.
   static uintptr_t count = 0;
   *event = own(fake.readsPtx ? 0x60 + 0x100000 * ++count : 0x60);
   return call("cuEventCreate", "flags=" + std::to_string(flags));
@@ -475,7 +474,7 @@ FAKE cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *address,
     details += " " + std::to_string(value);
   if (reinterpret_cast<uintptr_t>(map) % 64)
     return CUDA_ERROR_INVALID_VALUE;
-  // A launch that is given the map tells by its first bytes what it shows.
+  // The first bytes of a map identify it in the log of launches.
   memset(map, 0x5A, 128);
   uint64_t word = std::hash<std::string>()(details + " at " + handle(address));
   memcpy(map, &word, sizeof word);

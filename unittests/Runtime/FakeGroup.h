@@ -1,8 +1,8 @@
-//===- FakeGroup.h - Threads of a test as the ranks of a group --*- C++ -*-===//
+//===- FakeGroup.h - Threads of a test as ranks -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Ranks meet at a barrier and exchange what they have through host memory. A
-// rank that does not come within some seconds is an error, no hang.
+// Ranks meet at a barrier and exchange data through host memory. A rank several
+// seconds late causes an error instead of a hang.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_UNITTESTS_RUNTIME_FAKEGROUP_H
@@ -21,12 +21,12 @@ namespace mx::runtime {
 
 using Bytes = std::vector<uint8_t>;
 
-/// Where the ranks of one group meet.
+/// Meeting point for the ranks of one group.
 class Meeting {
 public:
   explicit Meeting(int size) : mine(size_t(size)) {}
 
-  /// What every rank brought; nothing where one did not come.
+  /// Returns the bytes of every rank, or nothing if a rank is missing.
   std::vector<Bytes> exchange(int rank, Bytes bytes) {
     std::unique_lock<std::mutex> lock(mutex);
     mine[size_t(rank)] = std::move(bytes);
@@ -40,7 +40,7 @@ public:
                                  [&] { return rounds != round; })) {
       return {};
     }
-    // The next round cannot end before this rank has come again.
+    // The next round cannot end before this rank arrives.
     return all;
   }
 
@@ -97,8 +97,8 @@ public:
     return ended.empty() ? Error() : Error(MX_ERROR_INTERNAL, ended);
   }
 
-  /// Other memory for windows, as another program would reserve. The memory
-  /// before is gone: what still uses it is found by the simulator.
+  /// Moves windows to new memory, as a reservation by another program does. The
+  /// simulator reports any use of the old memory.
   Error move(size_t bytes) {
     void *memory = nullptr;
     if (Error error = device->alloc(bytes, /*shared=*/false, memory))
@@ -108,7 +108,7 @@ public:
     return memory ? device->free(memory) : Error();
   }
 
-  /// What collectives return, and what the group has ended of.
+  /// Error returned by collectives, and the reason for the end of the group.
   std::string failure, ended;
   /// One line for each collective.
   std::vector<std::string> log;
@@ -147,7 +147,7 @@ private:
   void *current = nullptr;
 };
 
-/// The groups that have a handle.
+/// Groups with a handle.
 inline std::map<mxGroup, std::shared_ptr<FakeGroup>> fakeGroups;
 
 inline mxGroup makeFakeGroup(std::shared_ptr<Meeting> meeting, int rank,

@@ -1,9 +1,9 @@
 //===- FakeNccl.cpp - NCCL between processes without GPUs -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Stands in for libnccl over the memory of FakeCuda, which is the host's. Parts
-// travel through a file that all ranks map. A collective is in progress until
-// all ranks have begun it. Communicators that would block are refused.
+// Replaces libnccl on top of FakeCuda, which uses host memory. Data is
+// exchanged through a file mapped by all ranks. A collective is in progress
+// until all ranks have started it. Blocking communicators are refused.
 //===----------------------------------------------------------------------===//
 
 #include "../../runtime/lib/group/Nccl.h"
@@ -34,7 +34,7 @@ struct SharedRanks {
   SharedRank ranks[kRanks];
 };
 
-/// Sends and receives of a group of calls.
+/// Sends and receives of a batch of calls.
 struct Calls {
   const void *from[kRanks];
   void *to[kRanks];
@@ -43,7 +43,7 @@ struct Calls {
   bool isOpen = false;
 } calls;
 
-/// Copies `n` bytes; null is a pointer to none.
+/// Copies `n` bytes; accepts null pointers.
 void copy(void *into, const void *from, size_t n) {
   if (n)
     memcpy(into, from, n);
@@ -56,11 +56,11 @@ struct mx::runtime::nccl::ncclComm {
   SharedRanks *shared;
   uint64_t begun = 0;
   Result failure = kSuccess;
-  /// Whether a call waits for its peers; whether it must not.
+  /// The call waits for its peers; the call must stop waiting.
   std::atomic<bool> isWaiting = false, isAborted = false;
 
-  /// What a stream would do is done here, as if each call were the first of its
-  /// kind: it waits for all ranks.
+  /// Runs the work of a stream immediately, as if each call were the first of
+  /// its kind: waits for all ranks.
   Result exchange(const void *const *from, void *const *into, size_t n) {
     if (n > kSegment)
       return kInvalidArgument;
@@ -111,7 +111,7 @@ FAKE Result ncclCommInitRankConfig(Communicator *communicator, int size,
   *communicator = new ncclComm{rank, size, static_cast<SharedRanks *>(mapped)};
   const void *from[kRanks] = {};
   void *to[kRanks] = {};
-  // The last rank to come deletes the file.
+  // The last rank deletes the file.
   bool isLast = true;
   for (int i = 0; i < size; ++i)
     isLast &= i == rank || (*communicator)->shared->ranks[i].begun > 0;

@@ -1,15 +1,15 @@
 //===- FlowFiles.h - A plan with a loop, for tests --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What mx-compile would write for doubling an array several times and looking
-// at one of its numbers, written by hand.
+// A handwritten plan, as mx-compile would write it, that doubles an array
+// several times and reads one of its elements.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_UNITTESTS_RUNTIME_FLOWFILES_H
 #define MX_UNITTESTS_RUNTIME_FLOWFILES_H
 
-/// y = x * 2^rounds, or bytes of 255 where element `at` of that is 0; the bits
-/// of that element, and the sum of the rounds' numbers.
+/// Computes y = x * 2^rounds, or bytes of 255 if element `at` of y is 0. Also
+/// returns the bits of that element and the sum of the loop counters.
 inline constexpr char kFlowManifest[] = R"({
   "format": 4,
   "target": "sm_90a",

@@ -1,8 +1,8 @@
 //===- GpusTest.cpp - Two GPUs in one process -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Over a driver that takes notes (FakeCuda) and refuses what belongs to another
-// context than the current one.
+// Runs on the recording driver FakeCuda, which refuses objects outside their
+// context.
 //===----------------------------------------------------------------------===//
 
 #include "FakeCuda.h"
@@ -42,8 +42,8 @@ protected:
   static void use(int number) {
     ASSERT_SUCCESS(mxSetDevice(("cuda:" + std::to_string(number)).c_str()));
   }
-  /// The program of the files, whose kernel the fake driver has, on the device
-  /// in use.
+  /// Loads the program of the files on the device in use; the fake driver
+  /// provides its kernel.
   static void loadSum(ProgramFiles &files, mxProgram &program, mxEntry &entry) {
     fakeCuda()->parameters = 4;
     files.write("kernels.cubin", kPtx);
@@ -105,8 +105,8 @@ TEST_F(Gpus, StreamsAndEventsAreUsedWhereTheyAre) {
   EXPECT_SUCCESS(mxStreamDestroy(second));
 }
 
-/// The default stream is that of the stream which it waits for, or which waits
-/// for it, whatever is in use.
+/// In a wait between the default stream and another stream, the default stream
+/// is on the device of the other stream, regardless of the device in use.
 TEST_F(Gpus, TheDefaultStreamIsOfTheOtherOnesDevice) {
   mxStream second = nullptr;
   use(1);
@@ -122,7 +122,7 @@ TEST_F(Gpus, TheDefaultStreamIsOfTheOtherOnesDevice) {
   EXPECT_SUCCESS(mxStreamDestroy(second));
 }
 
-/// The driver would follow a handle of the simulator as a pointer.
+/// The driver would dereference a simulator handle.
 TEST_F(Gpus, TakesNoStreamsOfOthers) {
   mxStream simulated = nullptr, second = nullptr;
   ASSERT_SUCCESS(mxSetDevice("sim"));
@@ -162,7 +162,7 @@ TEST_F(Gpus, TakesNoStreamsOfOthers) {
   EXPECT_SUCCESS(mxStreamDestroy(simulated));
 }
 
-/// GPUs of one machine may be of two kinds, whose maps differ.
+/// Two GPUs in a machine may differ, and so do their maps.
 TEST_F(Gpus, TensorMapsAreEncodedForTheirDevice) {
   void *memory = allocOn(0, 4096);
   int64_t dims[] = {64}, strides[] = {0};
@@ -176,7 +176,7 @@ TEST_F(Gpus, TensorMapsAreEncodedForTheirDevice) {
   };
   EXPECT_EQ(countCalls(), 1u);
   EXPECT_EQ(countCalls(), 0u);
-  // The same address on the other one, as after a new allocation there.
+  // The same address on the other GPU, as after a new allocation there.
   fakeCudaMove(memory, 1);
   EXPECT_EQ(countCalls(), 1u);
   fakeCudaMove(memory, 0);
@@ -244,7 +244,7 @@ TEST_F(Gpus, ProgramsAreLoadedOnceOnEach) {
   fakeCuda()->parameters = 2;
 }
 
-/// Loading waits, which would end the capture.
+/// Loading synchronizes, which would end the capture.
 TEST_F(Gpus, ProgramsAreLoadedBeforeTheyAreCaptured) {
   ProgramFiles files("kernel", "false");
   mxProgram program = nullptr;

@@ -12,7 +12,7 @@ using Milliseconds = std::chrono::milliseconds;
 
 namespace {
 
-/// An address of this machine that is not in use.
+/// Returns an unused address of this machine.
 std::string freeAddress() {
   Endpoint endpoint = {"127.0.0.1", 0};
   Socket socket;
@@ -22,7 +22,7 @@ std::string freeAddress() {
 
 class Connections : public Groups {
 protected:
-  /// One rank, in the thread of the caller.
+  /// Connects a single rank in the calling thread.
   TestRank connect(int rank, int size, Milliseconds timeout = kLong,
                    const char *name = "ep") {
     mxSetThreadDevice("sim:0");
@@ -52,14 +52,14 @@ protected:
 
 TEST_F(Connections, RanksComeInAnyOrder) {
   inThreads(5, [&](int rank) {
-    // Rank 0, at which the others meet, is the last.
+    // Rank 0, which listens, starts last.
     std::this_thread::sleep_for(Milliseconds(10 * (4 - rank)));
     TestRank test = connect(rank, 5);
     gather(test);
   });
 }
 
-/// What else connects is not heard, and does not hold the ranks up.
+/// Other connections are ignored and do not delay the ranks.
 TEST_F(Connections, StrangersAreNotHeard) {
   std::atomic<bool> isOver = false;
   std::thread strangers([&] {
@@ -88,12 +88,12 @@ TEST_F(Connections, StrangersAreNotHeard) {
   strangers.join();
 }
 
-/// Ranks of two groups that meet at one address, one group after the other.
+/// Ranks of two groups that connect to the same address, group after group.
 TEST_F(Connections, AnotherGroupWaitsItsTurn) {
   inThreads(4, [&](int i) {
     int rank = i % 2;
     if (rank == 0) {
-      // Rank 0 of both, one after the other.
+      // Rank 0 of both groups, in sequence.
       if (i == 0)
         for (const char *name : {"first", "second"}) {
           TestRank test = connect(0, 2, kLong, name);
@@ -129,15 +129,16 @@ TEST_F(Connections, SizesThatDifferAreNamed) {
   inThreads(2, [&](int rank) {
     TestRank test = connect(rank, rank ? 3 : 2);
     EXPECT_EQ(test.created, MX_ERROR_MISMATCH);
-    std::string begin = "group ep: the ranks differ: rank 0 is of 2 and sends ";
+    std::string begin =
+        "group ep: the ranks differ: rank 0 expects 2 ranks and sends ";
     EXPECT_EQ(test.error.substr(0, begin.size()), begin);
-    EXPECT_TRUE(contains(test.error, {"rank 1 is of 3"}));
+    EXPECT_TRUE(contains(test.error, {"rank 1 expects 3 ranks"}));
   });
 }
 
 TEST_F(Connections, ARankThatIsThereTwiceIsNamed) {
   inThreads(3, [&](int i) {
-    // The two that are rank 1 hear it, and so does rank 0.
+    // Both processes with rank 1 report the error, and so does rank 0.
     TestRank test = connect(i ? 1 : 0, 3);
     EXPECT_EQ(test.created, MX_ERROR_INVALID_VALUE);
     EXPECT_EQ(test.error,
@@ -154,7 +155,7 @@ TEST_F(Connections, AddressesAreChecked) {
     EXPECT_EQ(test.error, "expected an address \"host:port\", found '" +
                               std::string(wrong) + "'");
   }
-  // Of another machine: rank 0 cannot be there.
+  // Address of another machine: rank 0 cannot listen there.
   address = "192.0.2.1:80";
   TestRank test = connect(0, 2);
   EXPECT_EQ(test.created, MX_ERROR_INVALID_VALUE);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr Milliseconds kShort(300);
 
-/// One all_gather of `n` bytes of the host.
+/// Gathers `n` bytes of host memory.
 int gather(const TestRank &test, size_t n) {
   std::vector<char> window(n * size_t(test.size) + 1);
   return mxGroupAllGather(test.group, window.data(), n, nullptr);
@@ -24,7 +24,8 @@ int sendAll(const TestRank &test, size_t n) {
   return mxGroupAllToAll(test.group, from.data(), to.data(), n, nullptr);
 }
 
-/// That the group has failed so, and every later collective says it at once.
+/// Checks the failure of the group; every later collective must report it at
+/// once.
 void expectFailure(const TestRank &test, int status, int rank,
                    const std::string &text) {
   mxGroupReport report = test.report();
@@ -46,11 +47,16 @@ void expectFailure(const TestRank &test, int status, int rank,
 //===----------------------------------------------------------------------===//
 
 TEST_F(Groups, SizesThatDifferAreNamed) {
-  runRanks(3, kLong, [](TestRank &test) {
-    ASSERT_SUCCESS(gather(test, 100));
+  std::atomic<int> done = 0;
+  runRanks(3, kLong, [&](TestRank &test) {
+    int status = gather(test, 100);
+    // A mismatch also fails the collectives of slower ranks.
+    for (++done; done < 3;)
+      std::this_thread::yield();
+    ASSERT_SUCCESS(status);
     EXPECT_EQ(gather(test, test.rank == 2 ? 1 << 20 : 512), MX_ERROR_MISMATCH);
     std::string text = test.report().text;
-    // Rank 2 has met one of the others first.
+    // Rank 2 met another rank first.
     EXPECT_TRUE(text.find("rank 0 is at all_gather") != std::string::npos ||
                 text.find("rank 1 is at all_gather") != std::string::npos)
         << text;
@@ -87,7 +93,7 @@ TEST_F(Groups, AnOrderThatDiffersIsNamed) {
 }
 
 //===----------------------------------------------------------------------===//
-// Ranks that end or do not come
+// Ended or missing ranks
 //===----------------------------------------------------------------------===//
 
 TEST_F(Groups, AnAbortTellsTheReason) {
@@ -107,7 +113,8 @@ TEST_F(Groups, AnAbortTellsTheReason) {
   });
 }
 
-/// All at once, again and again: one of them is the first for all.
+/// All ranks abort at once, repeatedly; every rank reports the same first
+/// abort.
 TEST_F(Groups, TheFirstOfSeveralAbortsCounts) {
   for (int round = 0; round < 40; ++round) {
     std::vector<std::string> texts(4);
@@ -147,7 +154,7 @@ TEST_F(Groups, ARankThatDoesNotComeIsNamed) {
   });
 }
 
-/// Who waits for a rank that waits for another one is not told of the first.
+/// If ranks wait in a chain, the error names the rank at its end.
 TEST_F(Groups, TheOneThatOthersWaitForIsNamed) {
   std::atomic<int> waiting = 3;
   runRanks(4, kShort, [&](TestRank &test) {
@@ -278,7 +285,7 @@ TEST_F(Groups, ANewGroupWorksAfterAFailure) {
 // Creation
 //===----------------------------------------------------------------------===//
 
-/// That all ranks say so when the group is made.
+/// Checks that all ranks report the error when the group is created.
 void expectRefusal(int size, int status, const std::string &text,
                    const std::function<void(int, mxGroupConfig &)> &change) {
   runRanks(
@@ -298,7 +305,7 @@ TEST_F(Groups, WhatMustAgreeIsCompared) {
                 [](int rank, mxGroupConfig &config) {
                   config.name = rank == 1 ? "tp" : "ep";
                 });
-  // The second rank believes in a third one.
+  // The second rank expects a third rank.
   expectRefusal(
       2, MX_ERROR_MISMATCH,
       "group ep: the ranks differ in the size: rank 0 has 2, rank 1 "
@@ -321,7 +328,7 @@ TEST_F(Groups, TooFewDescriptorsAreNamed) {
   low = limit;
   low.rlim_cur = 36;
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &low), 0);
-  // Threads share the descriptors of a process.
+  // Threads share the file descriptors of a process.
   expectRefusal(3, MX_ERROR_OUT_OF_MEMORY,
                 "group ep: expected at least 37 file descriptors in the "
                 "process of rank 0, which has 3 of the 3 ranks, found a limit "
@@ -339,7 +346,7 @@ TEST_F(Groups, AnExchangeThatFailsIsNamed) {
                     return 7;
                   };
                 });
-  // One that gives each rank its own bytes twice.
+  // An exchange that returns a rank's own bytes twice.
   runRanks(
       2, kLong,
       [&](TestRank &test) {

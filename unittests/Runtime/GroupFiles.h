@@ -1,17 +1,19 @@
 //===- GroupFiles.h - Plans of two ranks, for tests -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What mx-compile would write for programs in which two ranks exchange rows of
-// 64 numbers, written by hand.
+// Handwritten plans, as mx-compile would write them, for programs in which two
+// ranks exchange rows of 64 numbers.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_UNITTESTS_RUNTIME_GROUPFILES_H
 #define MX_UNITTESTS_RUNTIME_GROUPFILES_H
 
-/// exchange: each rank doubles its x, all ranks gather that, add their own y of
-/// two rows, and send row d of the sum to rank d. z has what arrives.
-/// rounds: gathers in a loop, in a window that was chosen, and reads a number.
-/// segments: gathers `bytes` of each rank.
+/// Entries:
+/// - exchange: each rank doubles its x, all ranks gather the result, add their
+///   own y of two rows, and send row d of the sum to rank d. z receives the
+///   rows.
+/// - rounds: gathers in a loop, in a chosen window, and reads a number.
+/// - segments: gathers `bytes` of each rank.
 inline constexpr char kGroupManifest[] = R"({
   "format": 4,
   "target": "sm_90a",

@@ -1,4 +1,4 @@
-//===- GroupMessagesTest.cpp - Judgements and words of groups -------------===//
+//===- GroupMessagesTest.cpp - Failure reports and status words of groups -===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +38,7 @@ TEST(Operations, EveryFieldCounts) {
   differs([](Operation &o) { ++o.sequence; });
   differs([](Operation &o) { ++o.step; });
   differs([](Operation &o) { o.entry = "forwarD"; });
-  // Names that are equal as far as they travel.
+  // Names that are equal up to the transmitted length.
   Operation a = kForward, b = kForward;
   a.entry = std::string(100, 'x') + "a";
   b.entry = std::string(100, 'x') + "b";
@@ -77,12 +77,12 @@ TEST(Operations, FailuresTravel) {
 }
 
 //===----------------------------------------------------------------------===//
-// Who is to blame
+// Blame
 //===----------------------------------------------------------------------===//
 
 class Judgement : public testing::Test {
 protected:
-  /// Of rank 0 of four, which has waited two seconds.
+  /// Returns the verdict of rank 0 of four after two seconds of waiting.
   Failure judge() {
     Inquiry inquiry("ep", 0, 4,
                     {kForward, Clock::now() - std::chrono::seconds(2)});
@@ -100,7 +100,7 @@ protected:
     EXPECT_EQ(failure.text.substr(failure.text.size() - end.size()), end)
         << failure.text;
   }
-  /// All are there, at the same.
+  /// All ranks wait at the same operation.
   std::vector<std::optional<Place>> places{size_t(4), Place{true, kForward}};
   std::vector<bool> isGone{false, false, false, false};
 };
@@ -142,14 +142,14 @@ TEST_F(Judgement, OneIsInAnother) {
   Failure failure = judge();
   EXPECT_EQ(failure.status, MX_ERROR_MISMATCH);
   EXPECT_EQ(failure.rank, 2);
-  // The same one again, as a CUDA graph repeats it.
+  // The same operation again, as a CUDA graph repeats it.
   Operation again = kForward;
   again.sequence = 99;
   places[2] = Place{true, again};
   EXPECT_EQ(judge().rank, -1);
 }
 
-/// Of a long name only the beginning comes back.
+/// Long names are truncated in the reply.
 TEST(Inquiries, CompareLongNames) {
   Operation operation = kForward;
   operation.entry = std::string(100, 'x');
@@ -174,7 +174,7 @@ TEST(Places, Travel) {
 // Words
 //===----------------------------------------------------------------------===//
 
-/// Fills memory of the host, as a GPU does with its words.
+/// Fills host memory, as a GPU does with status words.
 class FillingDevice final : public Device {
 public:
   FillingDevice() : Device(Kind::Sim, 0) {}
@@ -268,7 +268,7 @@ TEST_F(Words, OneThatStaysIsSeen) {
   EXPECT_FALSE(progress.look());
 }
 
-/// A graph that is nothing but one collective, and never seen between two.
+/// A graph with a single collective, never observed between two launches.
 TEST_F(Words, TheSameOneAgainIsAnother) {
   uint32_t number = progress.getNumber(kForward);
   ASSERT_FALSE(progress.markBegin(number, nullptr));

@@ -11,15 +11,14 @@ using Bytes = std::vector<uint8_t>;
 
 namespace {
 
-/// Byte `i` of what rank `from` has for rank `to` in round `round`.
+/// Returns byte `i` that rank `from` sends to rank `to` in round `round`.
 uint8_t byteOf(int round, int from, int to, size_t i) {
   uint32_t x = uint32_t(round * 7919 + from * 104729 + to * 1299709) +
                uint32_t(i) * 2654435761u;
   return uint8_t((x ^ x >> 15) >> 8);
 }
 
-/// Memory of the device in use, or of the host, with a border at both ends that
-/// must not change.
+/// Memory of the device in use or of the host, with a guard area at both ends.
 class Block {
 public:
   Block(size_t bytes, bool isOnHost) : bytes(bytes), isOnHost(isOnHost) {
@@ -39,7 +38,7 @@ public:
     return (isOnHost ? all.data() : static_cast<uint8_t *>(memory)) + kBorder;
   }
   void set(const Bytes &values, size_t at) { write(values, kBorder + at); }
-  /// What it holds, after a look at the borders.
+  /// Checks the guard areas and returns the contents.
   Bytes read() {
     Bytes values(bytes + 2 * kBorder);
     if (isOnHost) {
@@ -70,7 +69,7 @@ private:
   Bytes all;
 };
 
-/// Both collectives of a round, each compared byte for byte.
+/// Runs both collectives of a round and compares all bytes.
 void checkRound(const TestRank &test, int round, size_t n, bool isOnHost) {
   size_t all = n * size_t(test.size);
   Block window(all, isOnHost), from(all, isOnHost), to(all, isOnHost);
@@ -103,7 +102,7 @@ TEST_P(Sizes, CollectivesMoveEveryByte) {
     int round = 0;
     for (size_t n :
          {size_t(0), size_t(1), size_t(7), size_t(4096), most, size_t(33)}) {
-      // They arrive in any order.
+      // Ranks arrive in any order.
       std::this_thread::sleep_for(std::chrono::milliseconds(random() % 8));
       checkRound(test, round++, n, /*isOnHost=*/false);
       checkRound(test, round++, n, /*isOnHost=*/true);
@@ -185,7 +184,7 @@ mxGroupInfo getInfo(const TestRank &test) {
 TEST_F(Groups, WindowsGrowAndOldOnesStay) {
   runRanks(3, kLong, [](TestRank &test) {
     ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
-    // The most that a rank asks for.
+    // The largest request of any rank counts.
     ASSERT_SUCCESS(mxGroupReserveWindows(test.group, size_t(100 * test.rank)));
     mxGroupInfo first = getInfo(test);
     EXPECT_EQ(first.windowBytes, 200u);
@@ -215,7 +214,7 @@ TEST_F(Groups, WindowsThatDoNotFitAreRefusedEverywhere) {
         MX_ERROR_OUT_OF_MEMORY,
         "group ep: rank 0: allocating 1152921504606846976");
     EXPECT_EQ(getInfo(test).windowBytes, 0u);
-    // The group goes on.
+    // The group is still usable.
     EXPECT_SUCCESS(mxGroupReserveWindows(test.group, 64));
   });
 }

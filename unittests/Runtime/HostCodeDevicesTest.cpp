@@ -1,7 +1,7 @@
 //===- HostCodeDevicesTest.cpp - Host code on several devices -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Code that cannot look at errors, and what runs when the process ends.
+// Code that cannot check errors, and code that runs at process exit.
 //===----------------------------------------------------------------------===//
 
 #include "Devices.h"
@@ -23,7 +23,7 @@ TEST_F(Devices, NullIsNoMemory) {
                "mgpuMemcpy: expected a source, found a null pointer");
 }
 
-/// What uses the runtime when the objects of the main thread are gone, as
+/// Uses the runtime after the objects of the main thread are destroyed, as
 /// global destructors do.
 struct AtExit {
   ~AtExit() {
@@ -43,7 +43,7 @@ struct AtExit {
 TEST_F(Devices, GlobalDestructorsMayUseThem) {
   auto end = [] {
     static AtExit atExit;
-    // Too long for a string to hold it in itself.
+    // Too long for the small-string buffer.
     EXPECT_EQ(mxSetDevice("a device that is none of those that are known"),
               MX_ERROR_INVALID_VALUE);
     exit(0);
@@ -51,7 +51,8 @@ TEST_F(Devices, GlobalDestructorsMayUseThem) {
   EXPECT_EXIT(end(), testing::ExitedWithCode(0), "");
 }
 
-/// Host code loads its modules in global constructors, and chooses afterwards.
+/// Host code loads its modules in global constructors and selects a device
+/// afterwards.
 TEST_F(Devices, KernelsOfHostCodeGoWhereItsStreamsAre) {
   std::string text = readFile(MX_TEST_KERNELS);
   void *module = mgpuModuleLoad(text.data(), text.size());

@@ -1,10 +1,10 @@
 //===- ImageFuzzTest.cpp - Damaged and nested images ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Random fatbins and ELF files with PTX, nested, compressed and damaged. Every
-// one is read or refused with a short message. A case depends on its number
-// alone. MX_TEST_ROUNDS is their count in thousands, MX_FUZZ_SEED times 2^32
-// the first number.
+// Random fatbins and ELF files with PTX, nested, compressed and damaged. Each
+// image is read or refused with a short message. A case depends only on its
+// number. MX_TEST_ROUNDS is the number of cases in thousands; MX_FUZZ_SEED
+// times 2^32 is the first case.
 //===----------------------------------------------------------------------===//
 
 #include "../../runtime/lib/image/EmbeddedPtx.h"
@@ -28,7 +28,7 @@ class Images {
 public:
   explicit Images(uint64_t seed) : random(seed) {}
 
-  /// An image of at most about 100 KB.
+  /// Returns an image of at most about 100 KB.
   std::string make() {
     std::string bytes = any(0);
     if (below(4))
@@ -53,7 +53,8 @@ private:
 
   std::string text() { return kPtx + std::string(below(3) * 300, ' '); }
 
-  /// Literals, then blanks as one match where there are enough.
+  /// Compresses `data` as literals, then trailing blanks as a match if there
+  /// are enough.
   static std::string compressLz4(const std::string &data) {
     size_t blanks = data.size() - (data.find_last_not_of(' ') + 1);
     size_t literals = blanks > 40 ? data.size() - blanks + 1 : data.size();
@@ -76,7 +77,7 @@ private:
     return out;
   }
 
-  /// A frame with a raw block (RFC 8878).
+  /// Returns a frame with a raw block (RFC 8878).
   static std::string compressZstd(const std::string &data) {
     std::string out = "\x28\xb5\x2f\xfd\xa0";
     append<uint32_t>(out, data.size());
@@ -165,7 +166,7 @@ private:
     return out;
   }
 
-  /// A field of a header becomes a number near a limit, or bytes go or come.
+  /// Sets a header field to a number near a limit, or inserts or removes bytes.
   void damage(std::string &bytes) {
     std::vector<size_t> headers;
     for (size_t i = 0; i + 4 <= bytes.size(); ++i)
@@ -205,7 +206,7 @@ TEST(ImageFuzz, AnyImageIsReadOrRefused) {
   unsigned read = 0, refused = 0;
   for (uint64_t number = first; number < first + count; ++number) {
     std::string bytes = Images(number).make();
-    // Without spare capacity, so that a sanitizer sees reads past the end.
+    // No spare capacity, so that a sanitizer detects reads past the end.
     std::vector<char> exact(bytes.begin(), bytes.end());
     Image image;
     Error error = exact.empty()
@@ -223,7 +224,7 @@ TEST(ImageFuzz, AnyImageIsReadOrRefused) {
       ASSERT_EQ(image.bytes.find('\0'), std::string::npos) << number;
     }
   }
-  // Both happen, or the images are not what they should be.
+  // Both outcomes must occur, or the generated images are useless.
   EXPECT_GT(read, count / 20);
   EXPECT_GT(refused, count / 20);
   RecordProperty("read", int(read));

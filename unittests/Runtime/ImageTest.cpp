@@ -1,7 +1,7 @@
-//===- ImageTest.cpp - Modules and targets told apart ---------------------===//
+//===- ImageTest.cpp - Recognition of modules and targets -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which GPU runs which target (PTX ISA, .target), and what counts as PTX.
+// Targets that each GPU runs (PTX ISA, .target), and the recognition of PTX.
 //===----------------------------------------------------------------------===//
 
 #include "../../runtime/lib/image/Image.h"

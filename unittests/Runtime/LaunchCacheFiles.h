@@ -1,9 +1,9 @@
-//===- LaunchCacheFiles.h - Plans that a cache keeps, or not ----*- C++ -*-===//
+//===- LaunchCacheFiles.h - Plans that may be cached ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Entries of one signature, written by hand: tables alone; steps that change
-// numbers, choose buffers and encode tensor maps; a number of the device;
-// memory that the call takes; and very many commands.
+// Handwritten entries with the same signature: tables alone; steps that change
+// numbers, choose buffers and encode tensor maps; a number read from the
+// device; memory allocated by the call; and very many commands.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_UNITTESTS_RUNTIME_LAUNCHCACHEFILES_H
@@ -93,7 +93,7 @@ inline constexpr Entry kEntries[] = {{"tables", "v7", R"(
         {"copy": "arg0", "to": "buf0", "bytes": "v0"},
         {"copy": "buf0", "to": "result0", "bytes": "v0"}
 )"},
-                                     // More than is kept back.
+                                     // More commands than a call holds back.
                                      {"many", "v0", R"(
         {
           "for": "v9", "from": 0, "to": 16390, "step": 1, "carries": [], "init": [],
@@ -101,7 +101,8 @@ inline constexpr Entry kEntries[] = {{"tables", "v7", R"(
         }
 )"}};
 
-/// With one kernel of eight parameters and one constant of 256 bytes.
+/// Returns a manifest with a kernel of eight parameters and a constant of 256
+/// bytes.
 inline std::string makeManifest() {
   std::string text = R"({
   "format": 4, "target": "sm_90a", "ptx": "kernels.ptx",

@@ -1,9 +1,9 @@
-//===- LaunchCacheTest.cpp - Calls that were made before ------------------===//
+//===- LaunchCacheTest.cpp - Repeated calls -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A thread keeps what its latest calls put on the stream. A thread that has
-// made no call computes all of it: whatever was called before, both must ask
-// the same of the driver, and refuse the same in the same words.
+// A thread caches the commands of its latest calls. A new thread computes all
+// commands. Regardless of earlier calls, both must make the same driver calls
+// and report the same errors.
 //===----------------------------------------------------------------------===//
 
 #include "FakeCuda.h"
@@ -24,12 +24,12 @@ constexpr size_t kSize = sizeof(mxArgument);
 
 constexpr size_t kPlaceBytes = 2048, kPlaces = 8;
 
-/// All that a call brings; as it stands, one that is right.
+/// Inputs of a call; the defaults form a valid call.
 struct Words {
   int entry = 0, program = 0;
   int64_t rows = 8, n = 3;
   float s = 0.5f;
-  /// Places in the memory of the test, in bytes; -1 is no place.
+  /// Byte offsets in the memory of the test; -1 is an invalid address.
   int64_t x = 0, w = 2048, y = 4096, workspace = 6144;
   size_t workspaceBytes = 1024;
   bool hasTotal = true, hasShapes = true;
@@ -37,12 +37,12 @@ struct Words {
   mxStream stream = nullptr;
 };
 
-/// What came of a call.
+/// Result of a call.
 struct Outcome {
   int status;
   std::string error;
   int64_t total;
-  /// Without what is only asked where it was not asked before.
+  /// Excludes driver calls made only the first time.
   std::vector<std::string> log;
   size_t encodedMaps;
   std::vector<uint8_t> memory;
@@ -94,7 +94,7 @@ protected:
   }
   void *at(int64_t place) { return place < 0 ? nullptr : base + place; }
 
-  /// Calls in this thread.
+  /// Calls the entry in this thread.
   Outcome call(const Words &words) {
     mxEntry entry = nullptr;
     EXPECT_SUCCESS(
@@ -106,7 +106,7 @@ protected:
         {kSize, const_cast<int64_t *>(&words.n), nullptr},
         {kSize, const_cast<float *>(&words.s), nullptr}};
     Outcome outcome = {};
-    // At one place: it is one of the words.
+    // Always at the same address, which is an input of the call.
     total = 0;
     void *results[] = {at(words.y), words.hasTotal ? &total : nullptr};
     fakeCuda()->log.clear();
@@ -123,18 +123,18 @@ protected:
     outcome.memory = memory;
     return outcome;
   }
-  /// Calls on the same memory in a new thread.
+  /// Calls the entry on the same memory in a new thread.
   Outcome callAnew(const Words &words) {
     Outcome outcome;
     anew([&] { outcome = call(words); });
     return outcome;
   }
-  /// In a thread that has made no call and encoded no map.
+  /// Runs `body` in a thread without cached calls or maps.
   template <class Body>
   static void anew(Body body) {
     std::thread(body).join();
   }
-  /// Both; that they are equal.
+  /// Runs the call in both threads and checks that the results are equal.
   Outcome expectSame(const Words &words) {
     std::vector<uint8_t> before = memory;
     Outcome outcome = call(words);
@@ -151,8 +151,8 @@ protected:
   int64_t total = 0;
 };
 
-/// The oracle is worth something: equal calls of new threads are equal, and
-/// each word shows in what is asked of the driver.
+/// Validates the oracle: equal calls of new threads give equal results, and
+/// each input affects the driver calls.
 TEST_F(LaunchCache, NewThreadsKnowNoCalls) {
   Words words;
   Outcome first = callAnew(words), second = callAnew(words);
@@ -204,7 +204,7 @@ TEST_F(LaunchCache, StreamsAreThoseOfTheCall) {
   }
 }
 
-/// A number that is read may be another one each time.
+/// A number read from the device may change between calls.
 TEST_F(LaunchCache, NumbersOfTheDeviceAreReadAgain) {
   Words words;
   words.entry = 2;
@@ -214,8 +214,8 @@ TEST_F(LaunchCache, NumbersOfTheDeviceAreReadAgain) {
   }
 }
 
-/// The first commands of a long plan go to the stream before the last ones are
-/// known.
+/// The first commands of a long plan are enqueued before the last commands are
+/// computed.
 TEST_F(LaunchCache, LongCallsAreMadeAgain) {
   Words words;
   words.entry = 4;
@@ -283,8 +283,8 @@ TEST_F(LaunchCache, ErrorsOfTheDriverAreReportedAndGo) {
   });
 }
 
-/// A thread keeps 256 calls. With one more in turns each has gone when it comes
-/// again, and the maps with them: the device knows no more than 64.
+/// A thread caches 256 calls. A cycle of 257 calls evicts each call before its
+/// next use, together with its maps: the device keeps at most 64.
 TEST_F(LaunchCache, BoundsWhatAThreadKeeps) {
   auto countMaps = [&](int calls) {
     size_t maps = 0;
@@ -301,7 +301,7 @@ TEST_F(LaunchCache, BoundsWhatAThreadKeeps) {
   anew([&] {
     EXPECT_GE(countMaps(256), 256u);
     EXPECT_EQ(countMaps(256), 0u);
-    // The first one gives way to this one, the second one to the first...
+    // Each call evicts the oldest call, which is the next call to be made.
     (void)countMaps(257);
     EXPECT_GE(countMaps(257), 257u - 64u);
     for (int i : {0, 100, 256}) {
@@ -313,13 +313,12 @@ TEST_F(LaunchCache, BoundsWhatAThreadKeeps) {
   });
 }
 
-/// The addresses of entries and constants come back; what they stand for does
-/// not.
+/// Addresses of entries and constants are reused for different objects.
 TEST_F(LaunchCache, ProgramsThatCameBackAreOthers) {
   Words words;
   for (int round = 0; round < 20; ++round) {
     EXPECT_EQ(expectSame(words).status, MX_SUCCESS);
-    // Another place for the constant, whether or not the entry has its own.
+    // Moves the constant, even if the entry owns a copy.
     void *between = nullptr;
     ASSERT_SUCCESS(mxProgramUnload(programs[0]));
     ASSERT_SUCCESS(mxMemAlloc(&between, 256));
@@ -329,7 +328,8 @@ TEST_F(LaunchCache, ProgramsThatCameBackAreOthers) {
   }
 }
 
-/// The maps are for the device of the program, whichever is in use.
+/// Maps are encoded for the device of the program, regardless of the device in
+/// use.
 TEST_F(LaunchCache, MapsAreOfTheProgramsDevice) {
   Words words;
   ASSERT_SUCCESS(mxSetDevice("sim"));
@@ -340,8 +340,8 @@ TEST_F(LaunchCache, MapsAreOfTheProgramsDevice) {
   EXPECT_TRUE(other == callAnew(words));
 }
 
-/// Words at random, most of them right, in an order in which each one changes
-/// between equal calls.
+/// Random inputs, mostly valid, in an order that changes every input between
+/// equal calls.
 TEST_F(LaunchCache, AnyOrderOfCalls) {
   std::mt19937 random(7);
   Words words;

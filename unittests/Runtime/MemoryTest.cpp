@@ -1,9 +1,9 @@
-//===- MemoryTest.cpp - Every allocation fails once -----------------------===//
+//===- MemoryTest.cpp - Failure of every allocation -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The library asks this program's operator new, which refuses the first
-// request, then the second, and so on until the call has all that it needs:
-// each time the call returns an error, and the library goes on.
+// The library uses this program's operator new. It refuses the first request,
+// then the second, and so on until the call succeeds. Each failed call must
+// return an error and leave the library usable.
 //===----------------------------------------------------------------------===//
 
 #include "Mgpu.h"
@@ -22,12 +22,12 @@
 namespace {
 
 constexpr size_t kSize = sizeof(mxArgument);
-/// How many requests are still granted.
+/// Number of requests granted before the first refusal.
 std::atomic<int64_t> granted{INT64_MAX};
-/// How many are refused after them.
+/// Number of requests refused afterwards.
 std::atomic<int64_t> refused{0};
 
-/// The same of one thread.
+/// The same counts for a single thread.
 thread_local int64_t grantedHere = INT64_MAX, refusedHere = 0;
 
 bool isRefused() {
@@ -75,9 +75,10 @@ protected:
     kernels = readKernels();
   }
 
-  /// Refuses `count` requests after the first, the second, ... in turn; `call`
-  /// returns a status, and leaves nothing where that is an error. The number of
-  /// requests that were refused, so that a test can tell that there were any.
+  /// Repeats `call`, refusing `count` requests after the first, the second, and
+  /// so on. `call` returns a status and must clean up after an error. Returns
+  /// the number of refused requests, so that tests can check that the call
+  /// allocates.
   template <class Call>
   int64_t refuseInTurn(int64_t count, Call call) {
     for (int64_t n = 0;; ++n) {
@@ -85,7 +86,7 @@ protected:
       granted = n;
       int status = call();
       int64_t left = granted.exchange(INT64_MAX);
-      if (left >= 0) { // there was no request too many
+      if (left >= 0) { // the call needed fewer requests
         EXPECT_EQ(status, MX_SUCCESS) << mxGetLastError();
         return n;
       }
@@ -98,7 +99,7 @@ protected:
         return -1;
     }
   }
-  /// One request alone, and all from one on.
+  /// Refuses a single request, then all requests from some point.
   template <class Call>
   void refuseAll(Call call) {
     for (int64_t count : {int64_t(1), INT64_MAX})
@@ -159,7 +160,7 @@ TEST_F(Memory, OfPrograms) {
     ASSERT_SUCCESS(mxMemcpyToDevice(buffer, x.data(), n * 4, nullptr));
   }
   ASSERT_SUCCESS(mxMemAlloc(&workspace, n * 8));
-  // Eight blocks: what threads of the simulator are refused counts too.
+  // Eight blocks, so that threads of the simulator allocate too.
   refuseAll([&] {
     mxProgram program = nullptr;
     mxEntry entry = nullptr;
@@ -189,8 +190,8 @@ TEST_F(Memory, OfPrograms) {
 
 using Call = std::function<int(mxGroup)>;
 
-/// Two ranks of which the first is refused `count` requests after `grants` in
-/// `call`. False: there was no request too many, and the call has succeeded.
+/// Runs `call` on two ranks and refuses `count` requests of the first rank
+/// after `grants`. Returns false once the call succeeds without a refusal.
 bool refuseOneRank(int64_t count, int64_t grants, const Call &call) {
   ThreadExchange over(2);
   bool isRefused = false;
@@ -211,7 +212,7 @@ bool refuseOneRank(int64_t count, int64_t grants, const Call &call) {
           EXPECT_LT(std::chrono::steady_clock::now() - begin,
                     std::chrono::seconds(4));
         }
-        // The next call is not out of step.
+        // The next call is in step again.
         again[test.rank] = call(test.group);
         over.meet(test.rank);
       },
@@ -223,14 +224,14 @@ bool refuseOneRank(int64_t count, int64_t grants, const Call &call) {
   }
   EXPECT_EQ(first[0], MX_ERROR_OUT_OF_MEMORY) << "request " << grants;
   if (again[0] != MX_SUCCESS) {
-    // Without memory for words, rank 0 only ends its connections.
+    // Without memory for a message, rank 0 only closes its connections.
     EXPECT_TRUE(again[0] == MX_ERROR_PEER ||
                 (count > 1 && again[0] == MX_ERROR_OUT_OF_MEMORY));
-    // What comes after the exchange of data is of rank 0 alone.
+    // Only rank 0 allocates after the data is exchanged.
     EXPECT_TRUE(first[1] == MX_ERROR_PEER ? culprit == 0
                                           : first[1] == MX_SUCCESS);
     EXPECT_EQ(again[1], MX_ERROR_PEER);
-  } else { // An error of both, which the group survives.
+  } else { // Both ranks fail, the group survives.
     EXPECT_EQ(first[1], MX_ERROR_OUT_OF_MEMORY) << "request " << grants;
     EXPECT_EQ(again[1], MX_SUCCESS);
   }

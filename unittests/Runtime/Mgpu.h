@@ -1,8 +1,8 @@
-//===- Mgpu.h - The functions that gpu-to-llvm calls ------------*- C++ -*-===//
+//===- Mgpu.h - Functions called by gpu-to-llvm -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Declared as LLVM 22 calls them (GPUToLLVMConversion, the embedding of
-// gpu.binary, and NVGPUToNVVM), not as the runtime defines them.
+// Declared as LLVM 22 calls the functions (GPUToLLVMConversion, the embedding
+// of gpu.binary, and NVGPUToNVVM), not as the runtime defines them.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_UNITTESTS_RUNTIME_MGPU_H

@@ -1,7 +1,7 @@
-//===- NcclTest.cpp - Our declarations of NCCL against its own ------------===//
+//===- NcclTest.cpp - Declarations of NCCL against its header -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Built where there is a toolkit with NCCL. The library loads without a GPU.
+// Built only if a toolkit with NCCL is found. The library loads without a GPU.
 //===----------------------------------------------------------------------===//
 
 #include <nccl.h>
@@ -25,7 +25,7 @@ static_assert(alignof(ours::UniqueId) == alignof(ncclUniqueId));
 
 namespace {
 
-/// What a parameter is at the binary interface.
+/// Representation of a parameter in the binary interface.
 template <typename T>
 struct Plain {
   using type = T;
@@ -61,7 +61,7 @@ MX_NCCL_REQUIRED_FUNCTIONS(X)
 MX_NCCL_OPTIONAL_FUNCTIONS(X)
 #undef X
 
-// A later header has more fields at the end.
+// A later header adds fields at the end.
 #define SAME_FIELD(field)                                                      \
   static_assert(offsetof(ours::Config, field) == offsetof(ncclConfig_t, field))
 SAME_FIELD(size);

@@ -1,7 +1,7 @@
-//===- NcclTransportTest.cpp - Groups of GPUs over a false NCCL -----------===//
+//===- NcclTransportTest.cpp - Groups of GPUs over a fake NCCL ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// FakeCuda has one caller at a time, so each rank is a process.
+// FakeCuda supports a single caller at a time, so each rank is a process.
 //===----------------------------------------------------------------------===//
 
 #include "FakeCuda.h"
@@ -35,7 +35,7 @@ std::string freeAddress() {
   return "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
 }
 
-/// Runs `body` in a process for each rank, with the library of that rank;
+/// Runs `body` in a process for each rank with the library for that rank; rank
 /// `killed` ends by SIGKILL.
 void runRanks(int size, double seconds,
               const std::function<const char *(int)> &library,
@@ -73,13 +73,13 @@ void runRanks(int size, double seconds,
 
 const char *current(int) { return MX_FAKE_NCCL; }
 
-/// An all_gather and an all_to_all of `n` bytes, both compared.
+/// Runs an all_gather and an all_to_all of `n` bytes and compares both.
 int work(const TestRank &test, size_t n) {
   size_t all = n * size_t(test.size);
   void *blocks[3];
   for (void *&block : blocks)
     EXPECT_SUCCESS(mxMemAlloc(&block, all));
-  // Memory of the false driver is memory of the host.
+  // The fake driver uses host memory.
   auto *window = static_cast<uint8_t *>(blocks[0]);
   auto *from = static_cast<uint8_t *>(blocks[1]);
   auto *to = static_cast<uint8_t *>(blocks[2]);
@@ -124,7 +124,7 @@ TEST(NcclTransport, MovesSegments) {
           });
 }
 
-/// The words around a collective, and no call that waits.
+/// A collective only adds two fills of status words and never blocks.
 TEST(NcclTransport, OnlyFillsStandOnTheStream) {
   runRanks(2, 20, current, [](TestRank &test) {
     ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
@@ -158,7 +158,8 @@ TEST(NcclTransport, ADifferentOrderIsAMismatch) {
     void *blocks[2];
     for (void *&block : blocks)
       ASSERT_SUCCESS(mxMemAlloc(&block, 256));
-    // Of NCCL's rules the false one knows none: rank 1 stays in a second one.
+    // The fake NCCL does not enforce NCCL's rules: rank 1 stays in a second
+    // collective.
     int status = mxGroupAllGather(test.group, blocks[0], 64, nullptr);
     if (!status && test.rank)
       status = mxGroupAllToAll(test.group, blocks[0], blocks[1], 64, nullptr);
@@ -173,7 +174,7 @@ TEST(NcclTransport, ADifferentOrderIsAMismatch) {
 TEST(NcclTransport, AnAbortEndsTheOthers) {
   runRanks(3, 20, current, [](TestRank &test) {
     ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
-    // All have made the group; it may fail before the end of this already.
+    // All ranks created the group; it may fail before this call ends.
     (void)work(test, 8);
     if (test.rank == 2) {
       EXPECT_SUCCESS(mxGroupAbort(test.group, "no more tokens"));
@@ -203,11 +204,12 @@ TEST(NcclTransport, AProcessThatIsKilledIsNamed) {
 TEST(NcclTransport, WhatNcclReportsEndsTheGroup) {
   runRanks(2, 20, current, [](TestRank &test) {
     ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
-    // All have made the group; it may fail before the end of this already.
+    // All ranks created the group; it may fail before this call ends.
     (void)work(test, 8);
     void *window = nullptr;
     ASSERT_SUCCESS(mxMemAlloc(&window, 2 * 666));
-    // A kernel fails after the call that launched it; the watchdog looks.
+    // The kernel fails after its launching call returns; the watchdog detects
+    // the failure.
     (void)mxGroupAllGather(test.group, window, 666, nullptr);
     for (int i = 0; i < 1000 && !test.report().status; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -218,7 +220,7 @@ TEST(NcclTransport, WhatNcclReportsEndsTheGroup) {
   });
 }
 
-/// Where there is none, if it is asked for.
+/// Exchanges through the host if NCCL is missing and the test requests it.
 TEST(NcclTransport, TheHostMovesSegmentsToo) {
   runRanks(
       3, 20, [](int) { return "/no/such/nccl.so"; },
@@ -226,7 +228,8 @@ TEST(NcclTransport, TheHostMovesSegmentsToo) {
         ASSERT_EQ(test.created, MX_SUCCESS) << test.error;
         for (size_t n : {0, 1, 100000})
           EXPECT_SUCCESS(work(test, n));
-        // All have done those; the first refusal may end this one early.
+        // All ranks completed the loop; the first refusal may end this call
+        // early.
         (void)work(test, 8);
         mxStream stream = nullptr;
         void *window = nullptr;
@@ -235,7 +238,7 @@ TEST(NcclTransport, TheHostMovesSegmentsToo) {
         fakeCuda()->capturing = stream;
         int status = mxGroupAllGather(test.group, window, 32, stream);
         fakeCuda()->capturing = nullptr;
-        // One of them is the first to refuse.
+        // A single rank is the first to refuse.
         EXPECT_TRUE(status == MX_ERROR_UNSUPPORTED || status == MX_ERROR_PEER);
         EXPECT_TRUE(
             contains(test.report().text,

@@ -1,7 +1,7 @@
 //===- ProgramCudaTest.cpp - Compiled directories and the CUDA driver -----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a launch asks of the driver, over one that takes notes.
+// Driver calls of a launch, recorded by FakeCuda.
 //===----------------------------------------------------------------------===//
 
 #include "FakeCuda.h"
@@ -25,13 +25,13 @@ protected:
     *fakeCuda() = FakeCuda();
     fakeCuda()->parameters = 4;
     ASSERT_SUCCESS(mxSetDevice("cuda"));
-    // What the fake driver loads it does not look at.
+    // The fake driver does not read the files it loads.
     for (const char *name : {"kernels.ptx", "kernels.cubin"})
       files.write(name, ".version 8.0\n.target sm_90a\n.address_size 64\n");
     for (void **place : {&x, &y, &z, &memory})
       ASSERT_SUCCESS(mxMemAlloc(place, 768));
     ASSERT_SUCCESS(mxStreamCreate(&stream));
-    // malloc's memory need not lie at multiples of 256.
+    // malloc() does not align memory to 256 bytes.
     workspace = reinterpret_cast<void *>(
         (reinterpret_cast<uintptr_t>(memory) + 255) / 256 * 256);
   }
@@ -59,7 +59,7 @@ std::string decimal(const void *pointer) {
   return std::to_string(reinterpret_cast<uintptr_t>(pointer));
 }
 
-/// Launches and nothing else: no allocation, no wait, all in the stream.
+/// A call only launches in the stream, without allocations or waits.
 TEST_F(ProgramCuda, LaunchesInTheStream) {
   load();
   int64_t extent = 129;
@@ -67,7 +67,7 @@ TEST_F(ProgramCuda, LaunchesInTheStream) {
   mxArgument arguments[] = {
       {kSize, x, &extent}, {kSize, y, &extent}, {kSize, &count, nullptr}};
   fakeCuda()->log.clear();
-  // The places in the copy are those of the fake's memory.
+  // Addresses in the copy belong to the fake driver's memory.
   extent = count = 100;
   EXPECT_SUCCESS(
       mxEntryLaunch(entry, arguments, 3, &z, 1, workspace, 512, stream));
@@ -78,7 +78,7 @@ TEST_F(ProgramCuda, LaunchesInTheStream) {
                 "programmatic=1 p0=" +
                     decimal(workspace) + " p1=" + decimal(y) +
                     " p2=" + decimal(z) + " p3=100"}));
-  // An argument that the function returns needs no copy to itself.
+  // A returned argument is not copied to itself.
   void *same = x;
   files.change("\"copy\": \"arg0\", \"to\": \"work0\"",
                "\"copy\": \"arg0\", \"to\": \"result0\"");
@@ -89,8 +89,8 @@ TEST_F(ProgramCuda, LaunchesInTheStream) {
   EXPECT_EQ(fakeCuda()->log.size(), 2u);
 }
 
-/// A number of the device: what was launched before is put on the stream, then
-/// the host waits for it, once.
+/// To read a number from the device, the call enqueues all earlier launches,
+/// then waits once.
 TEST_F(ProgramCuda, ReadsANumber) {
   std::string manifest = kFlowManifest;
   for (size_t at; (at = manifest.find("vector_add")) != std::string::npos;)
@@ -103,7 +103,7 @@ TEST_F(ProgramCuda, ReadsANumber) {
   const float two = 2;
   memset(x, 0, 256);
   memset(workspace, 0, 512);
-  // The fake launches nothing: what the second round would have made.
+  // The fake driver runs no kernel, so write the result of the second round.
   memcpy(second, &two, sizeof two);
   int64_t extent = 64, rounds = 2, at = 0, sum = 0;
   int32_t bits = 0;
@@ -127,7 +127,7 @@ TEST_F(ProgramCuda, ReadsANumber) {
                 "cuMemcpyDtoDAsync 256 stream=80"}));
 }
 
-/// The cubin where the manifest names one, else the PTX.
+/// Uses the cubin if the manifest names it, else the PTX.
 TEST_F(ProgramCuda, TakesTheCubin) {
   std::filesystem::remove(files.path + "/kernels.cubin");
   EXPECT_EQ(mxProgramLoad(&program, files.path.c_str()), MX_ERROR_BAD_MODULE);

@@ -1,8 +1,8 @@
 //===- ProgramFiles.h - A compiled directory for tests ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What mx-compile would write for a sum that takes a detour over the
-// workspace, written by hand.
+// A handwritten program, as mx-compile would write it, for a sum that passes
+// through the workspace.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_UNITTESTS_RUNTIME_PROGRAMFILES_H
@@ -14,8 +14,8 @@
 #include <gtest/gtest.h>
 #include <string>
 
-/// z = x + y of f32; the grid has at most as many blocks as the device has
-/// multiprocessors, which is enough for the tests.
+/// z = x + y of f32. The grid is limited to the number of multiprocessors,
+/// which is enough for the tests.
 inline constexpr char kSumManifest[] = R"({
   "format": 4,
   "target": "sm_90a",
@@ -64,7 +64,7 @@ inline constexpr char kSumManifest[] = R"({
 }
 )";
 
-/// A directory with a manifest and kernels; gone when this is.
+/// A directory with a manifest and kernels, removed by the destructor.
 class ProgramFiles {
 public:
   ProgramFiles(const std::string &kernel, const std::string &programmatic) {

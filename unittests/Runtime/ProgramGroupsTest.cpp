@@ -1,8 +1,8 @@
 //===- ProgramGroupsTest.cpp - Programs of several ranks ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Threads are the ranks, each with a simulated device and a program of its own.
-// What they exchange is compared with sums of the host.
+// Each rank is a thread with its own simulated device and program. Exchanged
+// data is compared with sums computed on the host.
 //===----------------------------------------------------------------------===//
 
 #include "Devices.h"
@@ -34,13 +34,13 @@ constexpr int kRanks = 2;
 constexpr size_t kRow = 64;
 using Floats = std::vector<float>;
 
-/// A process of the group, in a test a thread.
+/// A rank of the group, run as a thread.
 struct Rank {
   int number = 0;
   mxGroup group = nullptr;
   FakeGroup *fake = nullptr;
   mxProgram program = nullptr;
-  /// Of one entry after another: all have room for two rows.
+  /// Shared by all entries, with room for two rows.
   void *x = nullptr, *y = nullptr, *z = nullptr, *workspace = nullptr;
 };
 
@@ -75,7 +75,7 @@ protected:
                                      manifest.size(), kernels.data(),
                                      kernels.size(), "kernels.ptx"));
   }
-  /// Calls for all ranks at once, on their devices.
+  /// Runs `call` on all ranks at once, each on its device.
   void onRanks(const std::function<void(Rank &)> &call) {
     std::vector<std::thread> threads;
     for (Rank &rank : ranks)
@@ -128,15 +128,15 @@ protected:
                          0, nullptr);
   }
 
-  /// Element i of x and of row d of y, other ones in every round.
+  /// Element i of x and of row d of y, different in every round.
   static float xOf(int rank, int round, size_t i) {
     return float(1000 * rank + 100 * round) + float(i);
   }
   static float yOf(int rank, int round, size_t row, size_t i) {
     return float(64 * rank - 32 * round) + float(row) / 4 + float(i) / 8;
   }
-  /// A call of this rank, and the others'; that it has what the plan says. Only
-  /// a thread that called before has kept anything.
+  /// Calls the entry on this rank and compares the result with the plan. Only a
+  /// thread with earlier calls uses its cache.
   static void expectExchange(const Rank &rank, int round) {
     Floats x(kRow), y(2 * kRow);
     for (size_t i = 0; i < kRow; ++i) {
@@ -168,7 +168,7 @@ constexpr char kUnbound[] =
 
 TEST_F(ProgramGroups, ExchangesRows) {
   bind();
-  // Equal calls are kept: what they exchange is not.
+  // Equal calls are cached, but the exchanged data is not.
   onRanks([](Rank &rank) {
     for (int round = 0; round < 3; ++round)
       expectExchange(rank, round);
@@ -181,7 +181,7 @@ TEST_F(ProgramGroups, ExchangesRows) {
                   "all_gather 256 exchange 1", "all_to_all 256 exchange 3"}));
 }
 
-/// In each round a rank adds its x to what it has.
+/// In each round, a rank adds its x to its current sum.
 TEST_F(ProgramGroups, ChoosesWindows) {
   bind();
   for (int64_t rounds : {0, 1, 2, 3})
@@ -236,7 +236,7 @@ TEST_F(ProgramGroups, TellsOfGroups) {
   bind();
   ASSERT_SUCCESS(mxProgramGetGroup(rank.program, 0, &info));
   EXPECT_EQ(info.rank, 1);
-  // For the largest entry.
+  // The size for the largest entry.
   EXPECT_EQ(rank.fake->windowBytes(), 3048u);
   mxClearError();
 }
@@ -309,13 +309,13 @@ TEST_F(ProgramGroups, RefusesOtherDevices) {
   EXPECT_TRUE(ranks[0].fake->log.empty());
 }
 
-/// Another program may need more memory, which is elsewhere then.
+/// Another program may need more memory, which moves the windows.
 TEST_F(ProgramGroups, WindowsMove) {
   bind();
   onRanks([](Rank &rank) {
     for (int round = 0; round < 4; ++round) {
       expectExchange(rank, round);
-      // One of them, as ranks need not move together.
+      // Only a single rank moves, since ranks move independently.
       if (round % 2 == rank.number) {
         ASSERT_FALSE(rank.fake->move(8192));
       }
@@ -333,7 +333,7 @@ TEST_F(ProgramGroups, RefusesTooLittleMemory) {
 
 TEST_F(ProgramGroups, RefusesSegmentsThatAreTooLarge) {
   bind();
-  use(0); // that of a call without arrays
+  use(0); // device of a call without arrays
   EXPECT_ERROR(gatherSegments(ranks[0], 257), MX_ERROR_INVALID_VALUE,
                "entry 'segments': step 0 of the plan: expected at most the 512 "
                "bytes of its buffers, found 257 of each of 2 ranks");
@@ -362,8 +362,7 @@ TEST_F(ProgramGroups, RefusesOverlap) {
   });
 }
 
-/// An error of a collective ends the call; whether the group goes on is its
-/// affair.
+/// An error of a collective ends the call; the group may stay usable.
 TEST_F(ProgramGroups, ReportsErrorsOfCollectives) {
   bind();
   onRanks([&](Rank &rank) {
@@ -391,7 +390,7 @@ TEST_F(ProgramGroups, RefusesEndedGroups) {
   });
 }
 
-/// Another group takes the place of the first, which the program lets go.
+/// Another group replaces the first, and the program releases the first.
 TEST_F(ProgramGroups, BindsAnotherGroup) {
   bind();
   auto meeting = std::make_shared<Meeting>(kRanks);
@@ -414,7 +413,7 @@ TEST_F(ProgramGroups, BindsAnotherGroup) {
   });
 }
 
-/// A program that is unloaded lets its group go.
+/// Unloading a program releases its group.
 TEST_F(ProgramGroups, UnloadsWithItsGroup) {
   bind();
   std::weak_ptr<FakeGroup> group = fakeGroups[ranks[0].group];

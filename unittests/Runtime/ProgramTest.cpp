@@ -1,7 +1,7 @@
 //===- ProgramTest.cpp - Compiled directories on the simulator ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A program that runs, and every way in which its files or a call can be wrong.
+// A valid program, and every error in its files or in a call.
 //===----------------------------------------------------------------------===//
 
 #include "ProgramFiles.h"
@@ -33,7 +33,7 @@ protected:
     ASSERT_SUCCESS(mxProgramLoad(&program, files.path.c_str()));
     ASSERT_SUCCESS(mxProgramGetEntry(&entry, program, "sum"));
   }
-  /// Arguments and results of a call that is right.
+  /// Prepares arguments and results of a valid call.
   void prepare() {
     load();
     x.resize(kElements);
@@ -91,8 +91,8 @@ TEST_F(Program, Runs) {
   expectSums();
 }
 
-/// An equal call, but the device has other sizes: the grid follows them. One
-/// block sums its own elements only; the rest is as the plan fills it.
+/// An equal call on a device of a different size: the grid follows the device.
+/// A single block only sums its own elements; the plan fills the remainder.
 TEST_F(Program, FollowsTheDevice) {
   prepare();
   const struct {
@@ -109,8 +109,8 @@ TEST_F(Program, FollowsTheDevice) {
   }
 }
 
-/// Threads that launch the same at once, again and again on places of their
-/// own and on new ones.
+/// Threads launch the same program concurrently and repeatedly, on their own
+/// and on new memory.
 TEST_F(Program, RunsOnManyThreads) {
   prepare();
   struct Place {
@@ -212,7 +212,7 @@ TEST_F(Program, RefusesBadFiles) {
                   manifest + ": cannot open: No such file or directory");
 }
 
-/// The manifest with a constant of `bytes` bytes in place of y.
+/// Returns the manifest with a constant of `bytes` bytes instead of y.
 std::string withConstant(std::string manifest, const std::string &bytes) {
   auto change = [&](const std::string &from, const std::string &to) {
     size_t at = manifest.find(from);
@@ -237,7 +237,7 @@ TEST_F(Program, HasConstantsOnTheDevice) {
   files.write("constants.bin", data);
   files.write("manifest.json",
               withConstant(files.manifest, std::to_string(kElements * 4)));
-  // Each has its own copy, which is gone with the program.
+  // Each program owns a copy, released on unload.
   for (int round = 0; round < 2; ++round) {
     prepare();
     ASSERT_SUCCESS(launch());
@@ -261,7 +261,7 @@ TEST_F(Program, RefusesBadConstants) {
                                "the manifest tells of, found 1455");
   files.write("constants.bin", std::string(1456, '\0'));
   ASSERT_SUCCESS(mxProgramLoad(&program, files.path.c_str()));
-  // More than any device has.
+  // More than any device provides.
   files.write("manifest.json",
               withConstant(files.manifest, "4611686018427387903"));
   mxProgramUnload(program);
@@ -306,7 +306,7 @@ TEST_F(Program, RefusesWrongArguments) {
   arguments.pop_back();
   expectRefused("expected 3 arguments, found 2");
   arguments.push_back({kSize, &count, nullptr});
-  // The plan of this entry says nothing of where y lies.
+  // The plan of this entry does not constrain the address of y.
   void *y = arguments[1].data;
   arguments[1].data = static_cast<char *>(y) + 4;
   char address[24];
@@ -373,7 +373,7 @@ TEST_F(Program, RefusesDeadHandles) {
 
 TEST_F(Program, NamesTheKernelThatFails) {
   prepare();
-  // The simulator finds what lies after the end of the arrays.
+  // The simulator detects accesses past the end of the arrays.
   count = kElements + 1;
   EXPECT_EQ(launch(), MX_ERROR_CHECK);
   EXPECT_EQ(std::string(mxGetLastError())

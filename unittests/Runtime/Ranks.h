@@ -1,4 +1,4 @@
-//===- Ranks.h - Threads as the ranks of a group ----------------*- C++ -*-===//
+//===- Ranks.h - Threads as ranks of a group --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@
 
 inline constexpr int kSimDevices = 3;
 
-/// An all-gather of threads.
+/// An all-gather between threads.
 class ThreadExchange {
 public:
   explicit ThreadExchange(int size) : size(size) {}
@@ -31,7 +31,7 @@ public:
     auto *rank = static_cast<Rank *>(user);
     return rank->exchange->gather(rank->rank, mine, bytes, all);
   }
-  /// Waits once for all ranks.
+  /// Waits until all ranks arrive.
   void meet(int rank) {
     std::vector<char> all(static_cast<size_t>(size));
     EXPECT_EQ(gather(rank, "", 1, all.data()), 0);
@@ -58,12 +58,12 @@ private:
   int count = 0;
 };
 
-/// What a rank of a test is given.
+/// State of a rank in a test.
 struct TestRank {
   int rank = 0, size = 1;
   mxGroup group = nullptr;
   int created = MX_SUCCESS;
-  /// Of the creation.
+  /// Error message of the creation.
   std::string error;
 
   mxGroupReport report() const {
@@ -74,7 +74,7 @@ struct TestRank {
   }
 };
 
-/// The configuration of a rank of group "ep".
+/// Returns the configuration for a rank of group "ep".
 inline mxGroupConfig configOf(int rank, int size,
                               std::chrono::nanoseconds timeout) {
   mxGroupConfig config = mxSized<mxGroupConfig>();
@@ -85,7 +85,7 @@ inline mxGroupConfig configOf(int rank, int size,
   return config;
 }
 
-/// Connects a rank, in the thread of the caller.
+/// Connects a rank in the calling thread.
 inline TestRank connectTo(const std::string &address,
                           const mxGroupConfig &config) {
   TestRank test;
@@ -96,8 +96,8 @@ inline TestRank connectTo(const std::string &address,
   return test;
 }
 
-/// Runs `body` as each rank of a group, in a thread of its own, once all have
-/// made the group. `change` may change the configuration of a rank.
+/// Creates a group, then runs `body` for each rank in its own thread. `change`
+/// may modify the configuration of a rank.
 inline void
 runRanks(int size, std::chrono::milliseconds timeout,
          const std::function<void(TestRank &)> &body,
@@ -128,7 +128,7 @@ runRanks(int size, std::chrono::milliseconds timeout,
     thread.join();
 }
 
-/// Simulated devices, no GPU.
+/// Fixture with simulated devices and no GPU.
 class Groups : public testing::Test {
 protected:
   static void SetUpTestSuite() {
@@ -138,7 +138,7 @@ protected:
   }
 };
 
-/// Long enough for whatever the machine does.
+/// Long enough for a slow machine.
 inline constexpr std::chrono::milliseconds kLong = std::chrono::seconds(20);
 
 #endif // MX_UNITTESTS_RUNTIME_RANKS_H

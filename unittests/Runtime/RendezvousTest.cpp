@@ -1,9 +1,9 @@
 //===- RendezvousTest.cpp - Strangers at the port of rank 0 ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Connections that are of no rank, or of a rank without the secret of the job,
-// neither end nor delay a group. The random ones are the same in each run;
-// MX_FUZZ_MINUTES and MX_FUZZ_SEED make them go on.
+// Connections from strangers, or from ranks without the job's secret, neither
+// end nor delay a group. Random connections are the same in each run;
+// MX_FUZZ_MINUTES and MX_FUZZ_SEED extend the test.
 //===----------------------------------------------------------------------===//
 
 #include "../../runtime/lib/group/Secret.h"
@@ -75,8 +75,8 @@ protected:
     EXPECT_EQ(error.status, MX_ERROR_INVALID_VALUE);
     EXPECT_EQ(error.text, "expected the secret of groups of this user in " +
                               path + ", found " + found +
-                              ": set MX_GROUP_SECRET to a random text that all "
-                              "ranks have, or remove the file");
+                              ": set MX_GROUP_SECRET to the same random text "
+                              "on all ranks, or remove the file");
   }
   char folder[32] = "/tmp/mx-secret-test-XXXXXX";
   std::string path;
@@ -98,7 +98,7 @@ TEST_F(SecretFile, IsMadeOnceAndIsPrivate) {
   struct stat found = {};
   ASSERT_EQ(stat(path.c_str(), &found), 0);
   EXPECT_EQ(found.st_mode & 0777, 0600u);
-  // Nothing stays beside it.
+  // No temporary file remains.
   EXPECT_EQ(unlink(path.c_str()), 0);
   EXPECT_EQ(rmdir(folder), 0);
   ASSERT_EQ(mkdir(folder, 0700), 0);
@@ -139,7 +139,7 @@ TEST_F(SecretFile, IsNotReadWhereTheVariableIsSet) {
 // Strangers
 //===----------------------------------------------------------------------===//
 
-/// As Rendezvous.cpp has it.
+/// Request as in Rendezvous.cpp.
 struct Request {
   uint32_t magic = 0x6d786732;
   int32_t rank = 1, size = 2;
@@ -185,8 +185,8 @@ protected:
     ADD_FAILURE() << "rank 0 does not listen";
     return socket;
   }
-  /// Runs rank 0, then `attack`, then rank 1, which meet. The seconds of the
-  /// processor that it took.
+  /// Connects rank 0, runs `attack`, then connects rank 1. Returns the CPU time
+  /// in seconds.
   double meet(const std::function<void()> &attack) {
     rusage before = {}, after = {};
     getrusage(RUSAGE_SELF, &before);
@@ -207,7 +207,7 @@ protected:
     return seconds(after.ru_utime) + seconds(after.ru_stime) -
            seconds(before.ru_utime) - seconds(before.ru_stime);
   }
-  /// Whether the other side closes the connection by then.
+  /// Returns true if the peer closes the connection before `deadline`.
   static bool isClosedBy(const Socket &socket, Deadline deadline) {
     char byte;
     return !receiveAll(socket, &byte, 1, deadline) && Clock::now() < deadline;
@@ -234,12 +234,13 @@ TEST_F(Strangers, AreFew) {
   meet([&] {
     for (int i = 0; i < 60; ++i)
       open.push_back(call());
-    // The oldest ones are gone long before their time.
+    // The oldest connections are closed long before their timeout.
     EXPECT_TRUE(isClosedBy(open[0], Clock::now() + Milliseconds(4000)));
   });
 }
 
-/// A connection that cannot be taken stays readable: no loop spins on that.
+/// A connection that cannot be accepted stays readable, but no loop spins on
+/// the socket.
 TEST_F(Strangers, WaitForDescriptors) {
   rlimit limit = {}, low = {};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -248,7 +249,7 @@ TEST_F(Strangers, WaitForDescriptors) {
   std::vector<Socket> taken;
   Socket stranger;
   double seconds = meet([&] {
-    // Rank 0 listens, and has no guest.
+    // Rank 0 listens without a guest.
     call();
     std::this_thread::sleep_for(Milliseconds(50));
     ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &low), 0);
@@ -264,7 +265,7 @@ TEST_F(Strangers, WaitForDescriptors) {
   EXPECT_LT(seconds, 0.7);
 }
 
-/// Says all that a rank says, apart from a proof.
+/// A guest with a complete request except for the proof.
 TEST_F(Strangers, WithoutTheSecretAreNoRank) {
   meet([&] {
     Socket socket = call();
@@ -283,7 +284,7 @@ TEST_F(Strangers, WithoutTheSecretAreNoRank) {
   });
 }
 
-/// A nonce is of one connection alone.
+/// A nonce is valid for a single connection.
 TEST_F(Strangers, CannotRepeatAProof) {
   Secret secret;
   ASSERT_FALSE(readSecret(secret));
@@ -307,7 +308,7 @@ TEST_F(Strangers, CannotRepeatAProof) {
     });
 }
 
-/// A listener that is no rank 0 of the job, and answers as one.
+/// A listener that answers as rank 0 but does not belong to the job.
 TEST_F(Strangers, AreNoRankZero) {
   Socket listener;
   ASSERT_FALSE(listenAt(endpoint, 16, listener));
@@ -349,16 +350,16 @@ TEST_F(Strangers, OtherMachinesNeedASecret) {
   TestRank test = connect(1);
   EXPECT_EQ(test.created, MX_ERROR_INVALID_VALUE);
   EXPECT_EQ(test.error,
-            "group ep: 192.0.2.1:80 is no address of this machine: "
-            "expected MX_GROUP_SECRET, a random text that all ranks "
-            "of a job on several machines have, found none");
+            "group ep: 192.0.2.1:80 is not an address of this machine: "
+            "expected MX_GROUP_SECRET, a random text equal on all ranks of a "
+            "job on several machines, found none");
 }
 
 //===----------------------------------------------------------------------===//
 // Random bytes
 //===----------------------------------------------------------------------===//
 
-/// One connection that says something random.
+/// A guest sending random bytes.
 class RandomGuest {
 public:
   RandomGuest(std::mt19937 &source, const Secret &secret)
@@ -399,7 +400,7 @@ private:
     if (pick(3) == 0)
       bytes.resize(pick(uint32_t(bytes.size())));
   }
-  /// In one piece, or in two.
+  /// Sends `bytes` in a single piece or in two.
   void send(const Socket &socket, const std::string &bytes) {
     Deadline end = Clock::now() + Milliseconds(50);
     size_t first = bytes.empty() ? 0 : pick(uint32_t(bytes.size()) + 1);
@@ -412,7 +413,8 @@ private:
   const Secret &secret;
 };
 
-/// A rank of the job whose payload is random: both ranks refuse it in words.
+/// A rank of the job with a random payload: both ranks refuse the payload with
+/// a message.
 void joinWithNoise(const Socket &socket, const Secret &secret,
                    std::mt19937 &source, size_t bytes) {
   Deadline end = Clock::now() + kLong;
@@ -422,7 +424,7 @@ void joinWithNoise(const Socket &socket, const Secret &secret,
   std::string payload(bytes, '\0');
   for (size_t i = 0; i < bytes; ++i)
     payload[i] = char(source());
-  // Sometimes with the right begin: magic, rank, size.
+  // Sometimes start correctly: magic, rank, size.
   const uint32_t begin[] = {0x6d786733, 1, 2};
   if (source() % 2)
     memcpy(payload.data(), begin, std::min(bytes, sizeof(begin)));
@@ -438,10 +440,13 @@ void joinWithNoise(const Socket &socket, const Secret &secret,
   receiveAll(socket, &byte, 1, end);
 }
 
-/// The size of a card, which rank 0 tells a rank that sends another one.
+/// Returns the size of a card, which rank 0 reports to a rank with a different
+/// size.
 size_t findCardBytes(const std::string &error) {
-  size_t at = error.find("is of 2 and sends ");
-  return at == std::string::npos ? 0 : std::stoul(error.substr(at + 18));
+  const std::string before = "expects 2 ranks and sends ";
+  size_t at = error.find(before);
+  return at == std::string::npos ? 0
+                                 : std::stoul(error.substr(at + before.size()));
 }
 
 TEST_F(Strangers, MaySayAnything) {

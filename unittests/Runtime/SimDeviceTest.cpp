@@ -1,8 +1,7 @@
 //===- SimDeviceTest.cpp - The C interface and mgpu on the simulator ------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Real kernels from PTX text, and every way in which a caller or a kernel can
-// be wrong.
+// Kernels from PTX text, and every error of a caller or a kernel.
 //===----------------------------------------------------------------------===//
 
 #include "Mgpu.h"
@@ -31,7 +30,7 @@ protected:
     Simulator::TearDown();
   }
 
-  /// Loads a module that TearDown unloads.
+  /// Loads a module until TearDown.
   mxModule load(const std::string &text, const char *file) {
     mxModule loaded = nullptr;
     EXPECT_SUCCESS(mxModuleLoad(&loaded, text.c_str(), 0, file));
@@ -44,7 +43,7 @@ protected:
     EXPECT_SUCCESS(mxModuleGetFunction(&function, module, name));
     return function;
   }
-  /// Launches a kernel that never ends, as MLIR does.
+  /// Launches an endless kernel through mgpu.
   void waitForever() {
     mgpuLaunchKernel(kernel("wait_forever"), 1, 1, 1, 32, 1, 1, 0, nullptr,
                      nullptr, nullptr, 0);
@@ -78,8 +77,8 @@ TEST_F(SimDevice, AddsVectors) {
     ASSERT_EQ(c[i], a[i] + b[i]) << i;
 }
 
-/// A register of tcgen05.ld is stored before tcgen05.wait::ld: a warning. Two
-/// kernels, so that there are two places.
+/// A register of tcgen05.ld is stored before tcgen05.wait::ld, which is a
+/// warning. Two kernels give two locations.
 std::string warnedKernels() {
   auto kernel = [](const std::string &name) {
     return ".visible .entry " + name + R"(() {
@@ -111,7 +110,7 @@ TEST_F(SimDevice, TellsWarningsOfLaunchesThatSucceed) {
   auto run = [&](const char *name) {
     return launch(kernel(name, warned), warp);
   };
-  // The handler may call the interface; nothing is locked.
+  // The handler may call the interface, since no lock is held.
   std::vector<std::string> texts;
   mxSetWarningHandler(
       [](const char *text, void *data) {
@@ -132,7 +131,7 @@ TEST_F(SimDevice, TellsWarningsOfLaunchesThatSucceed) {
   ASSERT_EQ(texts.size(), 2u);
   EXPECT_TRUE(contains(texts[1], {"kernel 'second'", "ld-before-wait"}));
 
-  // Without a handler on standard error.
+  // Without a handler, warnings are written to standard error.
   mxSetWarningHandler(nullptr, nullptr);
   warned = load(warnedKernels(), "again.ptx");
   testing::internal::CaptureStderr();
@@ -154,7 +153,8 @@ TEST_F(SimDevice, TellsWarningsOfLaunchesThatSucceed) {
   ASSERT_SUCCESS(mxSetSimulatorOption("warnings", "error"));
 }
 
-/// A 2-D u8 tensor of `rows` x 128 in which every byte tells its place.
+/// Returns a 2-D u8 tensor of `rows` x 128 with bytes that encode their
+/// position.
 std::vector<uint8_t> numberedBytes(int rows) {
   std::vector<uint8_t> bytes(rows * 128);
   for (size_t i = 0; i < bytes.size(); ++i)
@@ -317,11 +317,11 @@ TEST_F(SimDevice, SaysPlainlyThatThereIsNoDriver) {
   EXPECT_ERROR(mxSetDevice("tpu"), MX_ERROR_INVALID_VALUE,
                "expected device auto, sim, sim:N, cuda or cuda:N, found 'tpu': "
                "a GPU is cuda or cuda:N");
-  // The device in use is still the one before.
+  // The device in use is unchanged.
   mxDeviceInfo info = mxSized<mxDeviceInfo>();
   EXPECT_SUCCESS(mxGetDeviceInfo(&info));
   EXPECT_STREQ(info.kind, "sim");
-  // Without a GPU, auto is the simulator.
+  // Without a GPU, auto selects the simulator.
   EXPECT_SUCCESS(mxSetDeviceForTarget("auto", "sm_90a"));
   EXPECT_SUCCESS(mxGetDeviceInfo(&info));
   EXPECT_STREQ(info.kind, "sim");
@@ -336,7 +336,7 @@ TEST_F(SimDevice, ObeysTheEnvironmentWhereNothingIsNamed) {
   setenv("MX_DEVICE", "cuda", 1);
   EXPECT_ERROR_WITH(mxSetDeviceForTarget(nullptr, "sm_90a"), MX_ERROR_NO_DEVICE,
                     "MX_DEVICE: no CUDA driver");
-  // A name is stronger than the environment.
+  // An explicit name overrides the environment.
   EXPECT_SUCCESS(mxSetDevice("sim"));
   unsetenv("MX_DEVICE");
   mxClearError();
@@ -350,7 +350,7 @@ TEST_F(SimDevice, KeepsTheFirstError) {
   EXPECT_EQ(mxMemAlloc(nullptr, 1), MX_ERROR_INVALID_VALUE);
   EXPECT_TRUE(contains(mxGetLastError(), {"'first'"}));
   EXPECT_TRUE(contains(mxGetThreadError(), {"null pointer"}));
-  // Another thread sees none of it, and is not kept from working by it.
+  // Other threads are not affected by the error.
   std::thread([&] {
     EXPECT_STREQ(mxGetLastError(), "");
     EXPECT_EQ(mxGetLastStatus(), MX_SUCCESS);
@@ -458,7 +458,7 @@ TEST_F(SimDevice, ChecksCopies) {
   };
   for (const auto &entry : cases)
     EXPECT_EQ(entry.status, MX_ERROR_INVALID_VALUE) << entry.message;
-  // The first of them stuck.
+  // The first error is kept.
   EXPECT_TRUE(contains(takeError(), {cases[0].message}));
   EXPECT_EQ(mxMemFree((char *)memory + 16), MX_ERROR_INVALID_VALUE);
 }
@@ -533,7 +533,7 @@ TEST_F(SimDevice, SharesMemoryWithTheHost) {
     mgpuLaunchKernel(kernel("vector_add"), 1, 1, 1, 32, 1, 1, 0, nullptr,
                      parameters, nullptr, 4);
   };
-  // Registered: the middle of an array of the host.
+  // Registered memory: the middle of a host array.
   std::vector<float> x(12, 1), y(12, 2), sum(12, 0);
   struct {
     float *allocated, *aligned;
@@ -561,7 +561,7 @@ TEST_F(SimDevice, SharesMemoryWithTheHost) {
   add(&x[2], &y[2], &sum[2], 8);
   EXPECT_EQ(takeStatus(), MX_ERROR_CHECK) << "no longer registered";
 
-  // Allocated for both: the host may touch it, and copies know what it is.
+  // Managed memory: the host may access it, and copies recognize it.
   auto *shared = static_cast<float *>(mgpuMemAlloc(96, nullptr, true));
   void *none = mgpuMemAlloc(0, nullptr, true);
   ASSERT_NE(shared, nullptr);
@@ -586,7 +586,7 @@ TEST_F(SimDevice, SharesMemoryWithTheHost) {
 }
 
 TEST_F(SimDevice, RunsWhatWasMadeForAGpuAsAGpuDoes) {
-  // Reads shared memory that nobody wrote.
+  // Reads uninitialized shared memory.
   const char *ptx = ".version 8.0\n.target sm_90\n.address_size 64\n"
                     ".visible .entry k(.param .u64 p) {\n"
                     ".reg .b64 %rd<2>; .reg .b32 %r<2>;\n"
@@ -602,7 +602,7 @@ TEST_F(SimDevice, RunsWhatWasMadeForAGpuAsAGpuDoes) {
     mgpuLaunchKernel(k, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr, 1);
     return testing::internal::GetCapturedStderr();
   };
-  // As the suite has it, so that a warning does not pass unseen.
+  // Warnings are errors, as in the test suite.
   ASSERT_SUCCESS(mxSetSimulatorOption("warnings", "error"));
   EXPECT_EQ(launchForeign(), "");
   EXPECT_EQ(takeStatus(), MX_ERROR_CHECK);
@@ -615,18 +615,18 @@ TEST_F(SimDevice, RunsWhatWasMadeForAGpuAsAGpuDoes) {
   EXPECT_EQ(launchForeign(), "") << "once is enough";
   ASSERT_SUCCESS(mxSetSimulatorOption("warnings", "error"));
 
-  // Who can look at errors gets one, and sees that nobody wrote it.
+  // Callers that can check errors receive an error for uninitialized reads.
   EXPECT_EQ(launch(k, launchOf(1, 1), out), MX_ERROR_CHECK);
   EXPECT_NE(download<uint32_t>(out, 1)[0], 0u);
   mxClearError();
-  // So does who looks for bugs.
+  // Explicit checks also report the error.
   for (const char *checks : {"all", "uninit-smem"}) {
     ASSERT_SUCCESS(mxSetSimulatorOption("checks", checks));
     EXPECT_EQ(launchForeign(), "");
     EXPECT_EQ(takeStatus(), MX_ERROR_CHECK) << checks;
   }
   ASSERT_SUCCESS(mxSetSimulatorOption("checks", "default"));
-  // What a GPU does not get through either is an error in any case.
+  // Deadlocks, which also hang a GPU, are always errors.
   waitForever();
   EXPECT_EQ(takeStatus(), MX_ERROR_DEADLOCK);
 }
@@ -650,7 +650,7 @@ TEST_F(SimDevice, FindsWhatAProgrammaticLaunchDoesTooEarly) {
        *c = alloc(128);
   uint32_t n = 32;
   mxFunction add = kernel("vector_add");
-  // It does not wait for the kernel that computes its operand.
+  // The kernel does not wait for the producer of its operand.
   auto addTo = [&](void *to, void *from, int32_t flags) {
     return launch(add, launchOf(1, 32, 0, 0, nullptr, flags), a, from, to, n);
   };
@@ -659,7 +659,7 @@ TEST_F(SimDevice, FindsWhatAProgrammaticLaunchDoesTooEarly) {
   EXPECT_ERROR_WITH(addTo(b, a, MX_LAUNCH_PROGRAMMATIC), MX_ERROR_CHECK,
                     "kernel 'vector_add'", "the write of",
                     "the launch is programmatic");
-  // Nothing to wait for: the host has waited, or copied in the stream's order.
+  // No wait is needed: the host synchronized, or the copy is in stream order.
   EXPECT_SUCCESS(addTo(b, a, 0));
   EXPECT_SUCCESS(mxStreamSynchronize(nullptr));
   EXPECT_SUCCESS(addTo(c, b, MX_LAUNCH_PROGRAMMATIC));
@@ -667,7 +667,7 @@ TEST_F(SimDevice, FindsWhatAProgrammaticLaunchDoesTooEarly) {
   EXPECT_SUCCESS(addTo(b, c, MX_LAUNCH_PROGRAMMATIC));
   EXPECT_EQ(download<float>(b, 32), std::vector<float>(32, 4.0f));
 
-  // By mgpu, for one launch.
+  // Through mgpu, for a single launch.
   void *parameters[] = {&a, &a, &b, &n};
   ASSERT_SUCCESS(mxSetSimulatorOption("checks", "all"));
   auto launchOne = [&] {
@@ -712,7 +712,7 @@ TEST_F(SimDevice, EncodesTensorMapsOfMemrefs) {
   int64_t box[] = {8, 128};
   void *map = mgpuTensorMapEncodeTiledMemref(2, &memref, 0, 0, 0, 0, 0, box);
   ASSERT_NE(map, nullptr) << mxGetLastError();
-  // Once per content: nobody frees them.
+  // Maps are cached by content, since callers never free them.
   EXPECT_EQ(mgpuTensorMapEncodeTiledMemref(2, &memref, 0, 0, 0, 0, 0, box),
             map);
 

@@ -1,7 +1,7 @@
 //===- Simulator.h - Fixture of tests on the simulator ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The device, its memory and the kernels of these tests.
+// Device, memory and kernels of these tests.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_UNITTESTS_RUNTIME_SIMULATOR_H
@@ -24,7 +24,7 @@ inline std::string readKernels() { return readFile(MX_TEST_KERNELS); }
 class Simulator : public testing::Test {
 protected:
   static void SetUpTestSuite() {
-    // As on a machine without a driver.
+    // Simulates a machine without a driver.
     setenv("MX_CUDA_DRIVER", "/no/such/libcuda.so", 1);
   }
   void SetUp() override {
@@ -37,7 +37,7 @@ protected:
       EXPECT_SUCCESS(mxMemFree(memory));
   }
 
-  /// Allocates memory that TearDown frees.
+  /// Allocates memory until TearDown.
   void *alloc(size_t bytes) {
     void *memory = nullptr;
     EXPECT_SUCCESS(mxMemAlloc(&memory, bytes));

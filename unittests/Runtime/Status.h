@@ -1,7 +1,7 @@
 //===- Status.h - Expectations on the C interface ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Status and message of a call, and the configuration of a launch.
+// Checks the status and message of a call, and builds launch configurations.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_UNITTESTS_RUNTIME_STATUS_H
@@ -32,7 +32,7 @@
     mxClearError();                                                            \
   } while (false)
 
-/// Whether `text` contains all parts.
+/// Succeeds if `text` contains all parts.
 inline testing::AssertionResult
 contains(const std::string &text, const std::vector<std::string> &parts) {
   for (const std::string &part : parts)
@@ -41,7 +41,7 @@ contains(const std::string &text, const std::vector<std::string> &parts) {
   return testing::AssertionSuccess();
 }
 
-/// Status and message of an error that sticks, which is cleared.
+/// Returns the status or message of a sticky error and clears the error.
 inline int takeStatus() {
   int status = mxGetLastStatus();
   mxClearError();

@@ -10,7 +10,7 @@ using namespace mx;
 
 namespace {
 
-/// A struct of the interface as it was, as it is, and as it may become.
+/// A struct of the interface in an older, the current and a newer version.
 struct Old {
   size_t structSize;
   int32_t first;
@@ -64,13 +64,13 @@ TEST(CallerStructs, RefusesWhatIsNoSize) {
               "expected structSize of mxNow to be at least 16, found " +
                   std::to_string(size) + ": set it to sizeof(mxNow)");
   }
-  // Of no version: a field would be cut.
+  // A size of no version: a field would be cut.
   Now cut = {20, 1, 2, 3};
   EXPECT_EQ(readStruct(&cut, kLeast, "mxNow", read),
             "expected structSize of mxNow to be a multiple of 8, found 20: set "
             "it to sizeof(mxNow)");
   EXPECT_NE(writeStruct(&cut, "mxNow", read), "");
-  // An address, as a caller of another interface may pass; nothing is read.
+  // An address, as a caller of another interface may pass; no field is read.
   Now given = {size_t(-1), 1, 2, 3};
   EXPECT_NE(readStruct(&given, kLeast, "mxNow", read), "");
 }

@@ -181,7 +181,7 @@ TEST(FloatFormats, DoublesAreRoundedOnce) {
     for (uint32_t code = 0; code < o.finiteCodes; ++code) {
       double low = o.value(code), high = o.value(code + 1);
       double middle = low + (high - low) / 2;
-      // Neighbours of the tie that binary32 cannot tell from it.
+      // Neighbors of the tie that binary32 cannot distinguish from the tie.
       for (double x : {std::nextafter(middle, 0.0), middle,
                        std::nextafter(middle, HUGE_VAL), low}) {
         expectCode(name, code, encodeF64(o.format, x), o.encode(x));

@@ -1,4 +1,4 @@
-//===- HandleTableTest.cpp - Handles that are alive, dead or foreign ------===//
+//===- HandleTableTest.cpp - Live, dead and foreign handles ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -53,7 +53,8 @@ TEST(HandleTable, RefusesAnotherKind) {
   EXPECT_EQ(modules.remove(function), nullptr);
 }
 
-/// Threads look for objects that others destroy; who found one keeps it.
+/// Threads look up objects that others destroy; an object stays alive while a
+/// caller holds a reference.
 TEST(HandleTable, KeepsWhatACallFound) {
   struct Object {
     explicit Object(std::atomic<int> &alive) : alive(alive) { ++alive; }

@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A second implementation of the number formats that shares nothing with the
-// library: values come from ldexp and the definition of a format, encoding is a
-// search for the nearest value. Doubles hold every value and every midpoint of
-// adjacent values exactly, so that all comparisons are exact.
-//
+// A second implementation of the number formats that shares no code with the
+// library: values are computed by ldexp from the definition of a format, and
+// encoding searches for the nearest value. Doubles represent every value and
+// every midpoint of adjacent values exactly, so all comparisons are exact.
 //===----------------------------------------------------------------------===//
 #ifndef MX_UNITTESTS_SUPPORT_ORACLE_H
 #define MX_UNITTESTS_SUPPORT_ORACLE_H
@@ -51,8 +50,8 @@ struct Oracle {
   double max() const { return values.back(); }
   unsigned signBit() const { return unsigned(exponentBits + mantissaBits); }
 
-  /// Nearest value, ties to the even code. One code beyond the finite ones
-  /// stands for overflow.
+  /// Returns the code of the nearest value; ties go to the even code. The code
+  /// after the last finite code means overflow.
   uint32_t encode(double x) const {
     if (std::isnan(x))
       return nanCode;
@@ -70,7 +69,7 @@ struct Oracle {
   }
 };
 
-/// The formats whose encoding is a rounding to nearest.
+/// Formats that round to nearest.
 inline const std::vector<Oracle> &oracles() {
   static const std::vector<Oracle> all = {
       {FloatFormat::E4M3, 4, 3, 7, 0x7F, false, 0x7F},
@@ -129,8 +128,8 @@ void forEachNear(double center, int distance, F f) {
   }
 }
 
-/// Patterns that every function must survive: zeros, subnormals, powers of two
-/// and their neighbours, infinities, NaNs of all kinds.
+/// Returns patterns that every function must handle: zeros, subnormals, powers
+/// of two and their neighbors, infinities, NaNs of all kinds.
 inline std::vector<uint32_t> specialBits() {
   std::vector<uint32_t> all;
   for (uint32_t exponent = 0; exponent <= 255; ++exponent)

@@ -1,4 +1,4 @@
-//===- ResultFilesTest.cpp - Places that cannot be written to -------------===//
+//===- ResultFilesTest.cpp - Results at unwritable paths ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 

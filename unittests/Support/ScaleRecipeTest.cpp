@@ -14,8 +14,8 @@
 using namespace mx;
 using namespace mx::test;
 
-/// Of a type whose numbers above the largest one round to it up to `limit`,
-/// ties included if `isTied`.
+/// Checks a type with values that round to the largest number up to `limit`,
+/// including ties if `isTied`.
 static void check(const ScaleRecipe &recipe, double max, unsigned mantissaBits,
                   double limit, bool isTied) {
   EXPECT_EQ(recipe.maxReciprocalBits, bitsOf(float(1.0 / max)));
@@ -33,7 +33,7 @@ TEST(ScaleRecipe, FollowsFromTheFormat) {
     SCOPED_TRACE(getInfo(elem).name);
     double max = oracle(elem).max();
     unsigned bits = unsigned(oracle(elem).mantissaBits);
-    // E4M3 has NaN after its largest number, to which ties go.
+    // E4M3 encodes NaN above its largest number, and ties round to NaN.
     bool isTied = elem == FloatFormat::E4M3;
     check(getScaleRecipe(elem), max, bits,
           max + std::ldexp(0.5, std::ilogb(max) - int(bits)), isTied);

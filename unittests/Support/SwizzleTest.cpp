@@ -26,8 +26,8 @@ TEST(Swizzle, TableIsInOrder) {
   EXPECT_EQ(getInfo(Swizzle::B128Atom64).alignment, 256u);
 }
 
-/// Chunks of 16 bytes in a line of 128 bytes, exchanged as the PTX ISA's
-/// tables show: the chunk in which chunk `c` of line `line` lies.
+/// Returns the position of chunk `c` of line `line`, for lines of 128 bytes in
+/// chunks of 16 bytes, as in the tables of the PTX ISA.
 unsigned chunkOf(Swizzle swizzle, unsigned line, unsigned c) {
   switch (swizzle) {
   case Swizzle::None:
@@ -76,7 +76,7 @@ TEST(Swizzle, IsItsOwnInverseAndRepeats) {
 }
 
 TEST(Swizzle, BaseOffsetRotatesTheLines) {
-  // A pattern that begins at line b: line b is laid out as line 0.
+  // A pattern that begins at line b lays out line b as line 0.
   for (Swizzle swizzle : {Swizzle::B32, Swizzle::B64, Swizzle::B128})
     for (uint32_t base = 0; base < 8; ++base)
       for (uint32_t address = 0; address < 1024; ++address)
@@ -84,7 +84,7 @@ TEST(Swizzle, BaseOffsetRotatesTheLines) {
                   swizzleAddress(swizzle, address) + base * 128);
 }
 
-// The law that TMA and descriptors rely on: advancing the start of a K-major
+// TMA and descriptors rely on this rule: advancing the start of a K-major
 // operand inside its span commutes with the swizzle.
 TEST(Swizzle, AdvancingTheStartSelectsTheSameBytes) {
   for (Swizzle swizzle : {Swizzle::B32, Swizzle::B64, Swizzle::B128}) {

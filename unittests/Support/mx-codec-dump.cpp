@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Gives other languages access to the codecs, so that a test can compare them
-// with numpy and ml_dtypes: reads binary32 values from stdin, writes codes to
-// stdout, both in the machine's byte order.
-//
+// Exposes the codecs to other languages, so that a test can compare them with
+// numpy and ml_dtypes. Reads binary32 values from stdin and writes codes to
+// stdout, both in native byte order.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Support/FloatFormats.h"

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Descriptors are taken apart again with the PTX ISA's bit ranges, written here
-// a second time.
-//
+// Decodes descriptors by the bit ranges of the PTX ISA, written here a second
+// time.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Target/Descriptors.h"
@@ -17,7 +16,7 @@ using namespace mx::target;
 
 namespace {
 
-/// Bits first to last, as the manual writes ranges.
+/// Returns bits `first` to `last`, in the order of the manual's ranges.
 uint64_t bits(uint64_t word, unsigned first, unsigned last) {
   return word >> first & ((uint64_t(1) << (last - first + 1)) - 1);
 }

@@ -1,9 +1,8 @@
-//===- MmaFamiliesTest.cpp - what each family of MMAs takes and gives -----===//
+//===- MmaFamiliesTest.cpp - Operands and results of MMA families ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Holds docs/reference/Chips.md to the table.
-//
+// Checks docs/reference/Chips.md against the table.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Target/MmaFamilies.h"
@@ -16,19 +15,18 @@ using namespace mx::target;
 
 namespace {
 
-/// All that there are: a new one belongs into the table of
-/// docs/reference/Chips.md.
+/// All families; add a new family to the table of docs/reference/Chips.md.
 constexpr MmaFamily kFamilies[] = {MmaFamily::Wgmma, MmaFamily::Tcgen05,
                                    MmaFamily::MmaSync};
 
-/// Families are looked up by their number, and chips name one.
+/// Families are indexed by their number, and each chip names a single family.
 TEST(MmaFamilies, RowsStandInTheOrderOfTheEnumeration) {
   for (MmaFamily family : kFamilies)
     EXPECT_EQ(getInfo(family).family, family);
   for (const TargetInfo &target : getTargets()) {
     EXPECT_EQ(getInfo(target.mmaFamily).family, target.mmaFamily)
         << target.chip;
-    // Sums or scales in tensor memory need some.
+    // Accumulators or scales in tensor memory require tensor memory.
     const MmaRoles &roles = getInfo(target.mmaFamily).roles;
     EXPECT_EQ(roles.accumulator == MmaPlace::TensorMemory ||
                   roles.scales == MmaPlace::TensorMemory,
@@ -54,7 +52,8 @@ TEST(MmaFamilies, Chips) {
             "tcgen05.mma.block_scale");
 }
 
-/// A row of the page without what the table does not know: who uses it.
+/// Returns a row of the page without the column of users, which is not part of
+/// the table.
 std::string getRow(const MmaFamilyInfo &info) {
   std::stringstream row;
   row << "| `" << info.name << "` | ";

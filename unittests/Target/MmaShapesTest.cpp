@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The set of legal shapes is written here a second time, as the PTX ISA's
-// sentences, and compared over all M and N.
-//
+// Writes the legal shapes a second time, as the PTX ISA states them, and
+// compares them for all M and N.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Target/MmaShapes.h"

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The table against the rules of the instruction and of tensor maps, and
-// against the page that shows it.
-//
+// Compares the table with the rules of the instruction, of tensor maps, and
+// with the page that shows it.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Target/OperandForms.h"
@@ -21,7 +20,7 @@ namespace {
 constexpr MmaType kNarrow[] = {MmaType::E4M3, MmaType::E5M2, MmaType::E2M3,
                                MmaType::E3M2, MmaType::E2M1};
 
-/// What copies elements of the form to shared memory as it says.
+/// Returns the tensor map type that copies elements of `form` to shared memory.
 const TensorMapTypeInfo &getMapInfo(const OperandForm &form) {
   TensorMapType type = getBits(form.type) == 8   ? TensorMapType::U8
                        : getBits(form.type) == 6 ? TensorMapType::U6Align16
@@ -30,7 +29,7 @@ const TensorMapTypeInfo &getMapInfo(const OperandForm &form) {
   return getInfo(type);
 }
 
-/// A matrix of the form with rows of `k` elements.
+/// Describes a matrix of the form with rows of `k` elements.
 TensorMapDesc describe(const OperandForm &form, uint64_t k, uint64_t address) {
   const TensorMapTypeInfo &info = getMapInfo(form);
   TensorMapDesc desc;
@@ -50,7 +49,7 @@ TEST(OperandForms, EveryOperandOfEveryKindHasOne) {
     for (MmaType type : kNarrow)
       if (checkMmaTypes(kind, type, type, AccumulatorType::F32).empty()) {
         const OperandForm &form = getOperandForm(kind, type);
-        // An instruction reads 32 bytes whatever its K.
+        // An instruction reads 32 bytes of each row for any K.
         EXPECT_EQ(getInfo(kind).k * getMapInfo(form).smemBits / 8, kMmaKBytes);
         ++count;
       }
@@ -58,7 +57,7 @@ TEST(OperandForms, EveryOperandOfEveryKindHasOne) {
                                         getOperandForms().end())));
 }
 
-/// Multiples and alignments are enough for the driver, and no less would be.
+/// The driver accepts these multiples and alignments, and no smaller values.
 TEST(OperandForms, MultiplesAreThoseOfTensorMaps) {
   for (const OperandForm &form : getOperandForms()) {
     uint64_t multiple = form.repacked ? 128 : form.rowMultiple;
@@ -119,7 +118,7 @@ TEST(OperandForms, ThePageShowsTheTable) {
         << form.rowMultiple << " | " << form.alignment << " |\n";
     EXPECT_NE(page.str().find(row.str()), std::string::npos) << row.str();
   }
-  // The MMAs by width of their operands.
+  // MMAs by operand width.
   auto width = [](MmaType type) {
     return type == MmaType::E2M1 ? "e2m1" : "8 or 6 bits";
   };

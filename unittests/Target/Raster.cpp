@@ -1,15 +1,14 @@
-//===- Raster.cpp - In which order tiles are visited ----------------------===//
+//===- Raster.cpp - Order of tiles ----------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The curve for rectangles is the generalised Hilbert curve ("gilbert") of
-// Jakub Cerveny: a rectangle is cut in three as Hilbert's square is, a leg up,
-// the way across, and a leg down, and in two along its longer side where it is
-// longer than 3 : 2. Parts have even sides wherever they can, for a way through
-// an even side ends beside where the next begins. Going down to the part that
-// holds one tile needs no recursion: it takes as many steps as there are
-// halvings, about two for each bit of the longer side.
-//
+// Rectangles use the generalised Hilbert curve ("gilbert") of Jakub Cerveny. A
+// rectangle is cut in three like Hilbert's square (a leg up, the way across, a
+// leg down), or in two along its longer side if the ratio exceeds 3 : 2. Parts
+// have even sides if possible, since a path through an even side ends beside
+// the start of the next part. The descent to the part of a single tile needs no
+// recursion: it takes a step per halving, about two for each bit of the longer
+// side.
 //===----------------------------------------------------------------------===//
 
 #include "Raster.h"
@@ -34,15 +33,15 @@ TilePosition target::groupMTile(TileGrid grid, uint32_t group, uint32_t unit) {
 
 namespace {
 
-/// One side of a rectangle: the coordinate where the way begins, the direction
-/// that leads into the rectangle from there, and how long the side is.
+/// A side of a rectangle: the start of the path, the direction into the
+/// rectangle, and the length.
 struct Side {
   uint32_t start, direction, length;
 
   uint32_t at(uint32_t distance) const { return start + direction * distance; }
 };
 
-/// Half of a side, even if it can be.
+/// Returns half of a side, even if possible.
 uint32_t halve(uint32_t length) {
   uint32_t half = length / 2;
   return half + (length > 2 ? half & 1 : 0);
@@ -50,8 +49,8 @@ uint32_t halve(uint32_t length) {
 
 } // namespace
 
-// The way through a rectangle begins at the start of both sides and ends at the
-// other end of `along`, at the start of `across`.
+// The path begins at the start of both sides and ends at the other end of
+// `along`, at the start of `across`.
 TilePosition target::hilbertTile(TileGrid grid, uint32_t unit) {
   Side along = {0, 1, grid.columns}, across = {0, 1, grid.rows};
   bool isTurned = grid.rows > grid.columns;

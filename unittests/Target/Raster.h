@@ -1,11 +1,10 @@
-//===- Raster.h - In which order tiles are visited --------------*- C++ -*-===//
+//===- Raster.h - Order of tiles --------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A unit of work has a number; a raster says which tile of the grid it is.
-// Kernels compute it on the device (Raster.cpp of MXGPUToNVVM) and the model of
-// schedules estimates its traffic; this is what both are compared with.
-//
+// A raster maps the number of a work unit to a tile of the grid. Kernels
+// compute this map on the device (Raster.cpp of MXGPUToNVVM), and the schedule
+// model estimates its traffic; tests compare both with this reference.
 //===----------------------------------------------------------------------===//
 #ifndef MX_UNITTESTS_TARGET_RASTER_H
 #define MX_UNITTESTS_TARGET_RASTER_H
@@ -14,7 +13,7 @@
 
 namespace mx::target {
 
-/// Rows and columns of tiles, at least 1 each and fewer than 2^31 tiles.
+/// Rows and columns of tiles, at least 1 each, with fewer than 2^31 tiles.
 struct TileGrid {
   uint32_t rows, columns;
 };
@@ -26,16 +25,16 @@ struct TilePosition {
   }
 };
 
-/// Row by row.
+/// Returns the tile in row-major order.
 TilePosition linearTile(TileGrid grid, uint32_t unit);
 
-/// Column by column within bands of `group` rows; the last band has what is
-/// left.
+/// Returns the tile in column-major order within bands of `group` rows; the
+/// last band contains the remaining rows.
 TilePosition groupMTile(TileGrid grid, uint32_t group, uint32_t unit);
 
-/// Along a Hilbert curve drawn into any rectangle: each tile is a neighbour of
-/// the one before. Where one side is odd and the other is even and shorter, one
-/// step of the whole way may be diagonal.
+/// Returns the tile along a Hilbert curve through any rectangle: each tile is
+/// adjacent to its predecessor. If one side is odd and the other side is even
+/// and shorter, a single step of the path may be diagonal.
 TilePosition hilbertTile(TileGrid grid, uint32_t unit);
 
 } // namespace mx::target

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// All grids up to 40 x 40, and the largest where nothing may overflow.
-//
+// All grids up to 40 x 40, and the largest grids without overflow.
 //===----------------------------------------------------------------------===//
 
 #include "Raster.h"
@@ -18,7 +17,7 @@ namespace {
 
 using Order = std::function<TilePosition(TileGrid, uint32_t)>;
 
-/// The way through a grid; fails unless it visits each tile once.
+/// Returns the path through a grid; fails unless each tile is visited once.
 std::vector<TilePosition> walk(TileGrid grid, const Order &order) {
   std::vector<TilePosition> way;
   std::vector<bool> visited(size_t(grid.rows) * grid.columns);
@@ -91,8 +90,8 @@ TEST(Raster, HilbertGoesToNeighbours) {
   });
 }
 
-// Hilbert's own curve where it exists: each quarter of a square of 2^k is
-// finished before the next begins.
+// Hilbert's own curve for squares of 2^k: each quarter is finished before the
+// next begins.
 TEST(Raster, HilbertFinishesQuarters) {
   for (uint32_t size = 2; size <= 32; size *= 2) {
     TileGrid grid = {size, size};

@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The compiler's encoders and the simulator's decoders are written apart, so
-// that neither repeats the other's error. Here they meet: decoding undoes
-// encoding over every field, and the simulator takes every tensor map that the
-// compiler takes.
-//
+// The compiler's encoders and the simulator's decoders are written separately,
+// so that neither repeats an error of the other. Decoding must invert encoding
+// for every field, and the simulator must accept every tensor map that the
+// compiler accepts.
 //===----------------------------------------------------------------------===//
 
 #include "RandomDescriptor.h"
@@ -93,7 +92,7 @@ TEST(SimulatorAgreement, MatrixDescriptors) {
     desc.address = engine() % 0x4000 * 16;
     desc.leadingByteOffset = engine() % 0x4000 * 16;
     desc.strideByteOffset = engine() % 0x4000 * 16;
-    // The pattern begins at the start address, wherever that is.
+    // The pattern begins at the start address, aligned or not.
     if (desc.swizzle != Swizzle::None)
       desc.baseOffset = desc.address >> 7 & 7;
     sim::SmemDesc decoded;
@@ -110,8 +109,7 @@ TEST(SimulatorAgreement, MatrixDescriptors) {
   }
 }
 
-// What TMA writes with a swizzle is what a K-major descriptor of the same
-// swizzle reads.
+// A K-major descriptor reads the data that TMA writes with the same swizzle.
 TEST(SimulatorAgreement, KMajorOperands) {
   for (Swizzle swizzle : {Swizzle::B32, Swizzle::B64, Swizzle::B128}) {
     uint32_t span = getInfo(swizzle).span;
@@ -176,7 +174,7 @@ TEST(SimulatorAgreement, InstructionDescriptors) {
   EXPECT_GT(legal, 3000u);
 }
 
-/// A map near the good ones, with some arguments beyond a rule.
+/// Returns a map close to a valid map, with some arguments that break a rule.
 target::TensorMapDesc randomMap(std::mt19937_64 &engine) {
   auto below = [&](uint64_t n) { return engine() % n; };
   target::TensorMapDesc desc;

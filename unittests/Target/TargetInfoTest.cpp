@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Pins every number of the table: a change must be meant.
-//
+// Pins every number of the table to make changes deliberate.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Target/Rates.h"
@@ -46,7 +45,7 @@ TEST(TargetInfo, RowsAreDistinctAndConsistent) {
     EXPECT_TRUE(chips.insert(t.chip).second) << t.chip;
     EXPECT_EQ(lookupTarget(t.chip), &t);
     EXPECT_EQ(t.hasTcgen05(), t.tmemColumns != 0);
-    // Schedules of matmuls are chosen by rates.
+    // The matmul scheduler needs rates.
     EXPECT_EQ(t.rates != nullptr, t.hasMma()) << t.chip;
   }
 }
@@ -72,7 +71,7 @@ TEST(TargetInfo, UnknownAndUnsupportedChips) {
                   "' has no tcgen05 instructions: " + tcgen05);
 }
 
-/// Of a plug-in: a chip that it knows and makes no kernels for.
+/// A known chip of a plug-in without kernels.
 TEST(TargetInfo, ChipsWithoutRates) {
   TargetInfo chip = *lookupTarget("sm_120a");
   chip.chip = "sm_none";

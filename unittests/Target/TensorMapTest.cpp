@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// One case on each side of every rule of cuTensorMapEncodeTiled, with the
-// message, and the sizes of boxes in shared memory.
-//
+// Tests both sides of every rule of cuTensorMapEncodeTiled, with the message,
+// and the sizes of boxes in shared memory.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Target/TensorMap.h"
@@ -16,7 +15,8 @@ using namespace mx::target;
 
 namespace {
 
-/// 256 x 512 bytes with a 128 x 128 box, as an operand tile of a matmul.
+/// Returns a map of 256 x 512 bytes with a 128 x 128 box, like an operand tile
+/// of a matmul.
 TensorMapDesc operand() {
   TensorMapDesc desc;
   desc.rank = 2;
@@ -95,7 +95,8 @@ TEST(TensorMap, TypesAreThoseOfTheDriver) {
   EXPECT_STREQ(getName(TensorMapFill::NaN), "nan");
 }
 
-/// A change to a good map and the message it must give; "" where it stays good.
+/// A change to a valid map and the expected message, empty if the map stays
+/// valid.
 struct Case {
   TensorMapDesc base;
   std::function<void(TensorMapDesc &)> change;
@@ -151,7 +152,7 @@ TEST(TensorMap, DimsAndStrides) {
       {operand(), [](D &d) { d.strides[0] = (uint64_t(1) << 40) - 16; }, ""},
       {operand(), [](D &d) { d.strides[0] = uint64_t(1) << 40; },
        "expected stride of dim 1 below 2^40, found 1099511627776"},
-      // The driver takes views whose rows overlap or repeat.
+      // The driver accepts views with rows that overlap or repeat.
       {operand(), [](D &d) { d.strides[0] = 256; }, ""},
       {operand(), [](D &d) { d.strides[0] = 0; }, ""},
   });
@@ -236,7 +237,7 @@ TEST(TensorMap, SwizzleInterleaveAndFill) {
 TEST(TensorMap, BytesOfABox) {
   TensorMapDesc desc = operand();
   EXPECT_EQ(boxTransactionBytes(desc), 128u * 128);
-  // Gaps that a box narrower than the swizzle's span leaves are not counted.
+  // Gaps are not counted if the box is narrower than the swizzle span.
   desc.box[0] = 64;
   EXPECT_EQ(boxTransactionBytes(desc), 64u * 128);
   desc.swizzle = Swizzle::None;
@@ -244,7 +245,7 @@ TEST(TensorMap, BytesOfABox) {
   EXPECT_EQ(boxElements(desc, 0), 64u);
   EXPECT_EQ(boxElements(desc, 1), 43u);
   EXPECT_EQ(boxTransactionBytes(desc), 64u * 43);
-  // Packed bytes arrive, without the padding.
+  // Packed bytes are transferred without padding.
   EXPECT_EQ(boxTransactionBytes(padded(TensorMapType::U4Align16)), 64u * 64);
   EXPECT_EQ(boxTransactionBytes(padded(TensorMapType::U6Align16)), 64u * 96);
   TensorMapDesc nibbles = operand();

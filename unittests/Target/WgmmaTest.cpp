@@ -1,10 +1,9 @@
-//===- WgmmaTest.cpp - what wgmma can multiply ----------------------------===//
+//===- WgmmaTest.cpp - Types and shapes of wgmma --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// All pairs of types and all N, against rules written down a second time (PTX
+// Tests all pairs of types and all N against a second copy of the rules (PTX
 // ISA, "Asynchronous Warpgroup Level Matrix Shape").
-//
 //===----------------------------------------------------------------------===//
 
 #include "mx/Target/Wgmma.h"

@@ -1,4 +1,4 @@
-//===- mx-raster-dump.cpp - the orders of rasters as text -----------------===//
+//===- mx-raster-dump.cpp - Raster orders as text -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //

@@ -19,7 +19,7 @@ func.func @large(%x: tensor<64x256xbf16>, %w: tensor<256x256xbf16>, %y: tensor<6
 
 // -----
 
-// A recipe that is given stays.
+// An existing recipe is kept.
 // CHECK-LABEL: @chosen
 // CHECK: linalg.matmul {mx.recipe = "none"}
 func.func @chosen(%x: tensor<64x256xbf16>, %w: tensor<256x256xbf16>, %y: tensor<64x256xf32>) -> tensor<64x256xf32> {

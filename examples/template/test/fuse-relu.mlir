@@ -1,7 +1,7 @@
 // RUN: my-compiler-opt %s --pass-pipeline="builtin.module(func.func(my-fuse-relu))" -o %t.mlir
 // RUN: FileCheck %s < %t.mlir
 
-// The kernels give the bits of the reference.
+// Kernels match the reference bitwise.
 // RUN: %python %S/Inputs/arrays.py make %t.x.npy 8x64 bf16 rows
 // RUN: %python %S/Inputs/arrays.py make %t.w.npy 128x64 bf16 -0.5
 // RUN: mx-run %t.mlir --entry=relu --chip=sm_90a --device=sim --check=cpu --arg %t.x.npy --arg %t.w.npy --result %t.y.npy
@@ -28,7 +28,7 @@ func.func @relu(%x: tensor<8x64xbf16>, %w: tensor<128x64xbf16>) -> tensor<8x128x
   return %r : tensor<8x128xf32>
 }
 
-// An epilogue that is there comes first.
+// An existing epilogue runs first.
 // CHECK-LABEL: func.func @second
 // CHECK: %[[HALF:.*]] = arith.mulf
 // CHECK: %[[OLD:.*]] = arith.truncf %[[HALF]] : f32 to bf16

@@ -1,6 +1,6 @@
-// Two layers, from linalg to numbers: the weights of the second are large and
-// become MXFP4. The kernels run on mx's simulator, each operation is compared
-// with mx's reference on the CPU, and the results are exact.
+// Two layers from linalg to results: the weights of the second are large and
+// become MXFP4. The kernels run on the simulator, each operation is compared with
+// the reference on the CPU, and the results are exact.
 
 // RUN: my-compiler-opt %s --my-quantize="min-elements=16384" -o %t.mlir
 // RUN: FileCheck %s --check-prefix=IR < %t.mlir
@@ -9,7 +9,7 @@
 // IR: mx.matmul ins({{.*}} : tensor<?x128xf8E4M3FN>, {{.*}}, tensor<128x128xf4E2M1FN>, {{.*}})
 
 // Rows of 1, 2, 4, ... times weights of 1, then of 0.5: 64 * 1 * 128 * 0.5 in
-// the first row, twice that in the second.
+// the first row, twice as much in the second.
 // RUN: %python %S/Inputs/arrays.py make %t.x.npy 8x64 bf16 rows
 // RUN: %python %S/Inputs/arrays.py make %t.w1.npy 128x64 bf16 1.0
 // RUN: %python %S/Inputs/arrays.py make %t.w2.npy 128x128 bf16 0.5
@@ -18,7 +18,7 @@
 // CHECK: 8x128
 // CHECK-NEXT: 4096.0 8192.0 16384.0 32768.0 65536.0 131072.0 262144.0 524288.0
 
-// The same as PTX.
+// The same program as PTX.
 // RUN: my-compiler-opt %s --my-to-nvvm="chip=sm_100a min-elements=16384" | mx-translate --mx-to-ptx | FileCheck %s --check-prefix=PTX
 // PTX: .target sm_100a
 // PTX: tcgen05.mma

@@ -1,4 +1,4 @@
-# The tests: mx brings its programs, substitutions and features (mx_suite.py).
+# lit tests. mx provides programs, substitutions and features (mx_suite.py).
 
 import os
 import sys

@@ -1,5 +1,5 @@
-// A block-scaled matmul of TOSA, as other compilers write it, becomes mx's
-// operations, runs on the simulator and gives exact numbers.
+// A block-scaled matmul in TOSA, as emitted by other compilers, is converted to
+// operations of mx and runs on the simulator with exact results.
 
 // RUN: my-compiler-opt %s --my-quantize -o %t.mlir
 // RUN: FileCheck %s --check-prefix=IR < %t.mlir

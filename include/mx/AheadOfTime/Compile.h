@@ -1,10 +1,8 @@
-//===- Compile.h - Compile a module to what programs run --------*- C++ -*-===//
+//===- Compile.h - Ahead-of-time compilation of modules ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// What mx-compile does, as a library: a tool only parses flags. A program is
-// made in memory; whether it goes to a directory is the caller's choice.
-//
+// The library of mx-compile; the tool only parses flags. Programs are built in
+// memory, and the caller decides whether to write them to a directory.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_AHEADOFTIME_COMPILE_H
@@ -23,65 +21,66 @@ class SourceMgr;
 
 namespace mx {
 
-/// What is measured before a module is compiled (Tune.h).
+/// Measurements before a module is compiled (Tune.h).
 struct TuneOptions {
-  /// Schedules of each matmul that are timed; with 0 nothing is measured.
+  /// Schedules to time for each matmul; 0 disables measuring.
   int64_t count = 0;
-  /// On the simulator, by its model of time, instead of a GPU.
+  /// Time with the simulator's model instead of a GPU.
   bool isModelled = false;
-  /// Rows at which matmuls are timed whose rows no type knows; one size of
-  /// each of the model's ranges when empty.
+  /// Rows to time for matmuls with a dynamic number of rows. By default the
+  /// tuner uses a size from each range of the model.
   std::vector<int64_t> rows;
 };
 
 struct CompileModuleOptions : DeviceOptions {
-  /// Functions to compile; all public ones when empty.
+  /// Functions to compile; all public functions if empty.
   std::vector<std::string> entries;
-  /// The assembler: a path, "none", or empty to look for one.
+  /// Path of the assembler, "none", or empty to search for ptxas.
   std::string ptxas;
-  /// Without a `tuned` table a measurement has its own.
+  /// Without a `tuned` table, results go to a default table.
   TuneOptions tune;
 };
 
-/// What a program consists of, as mxProgramLoadParts takes it.
+/// Parts of a program, as mxProgramLoadParts takes them.
 struct CompiledModule : DeviceCode {
   /// Empty without kernels or without an assembler.
   std::string cubin;
-  /// The text and the file of a C header.
+  /// Text and file name of the C header.
   std::string header, headerName;
 };
 
-/// Compiles `module`, which is lowered in place; the header declares functions
-/// called `prefix`_ENTRY. An error without a message is one that diagnostics
-/// of the module's context have told.
+/// Compiles `module` and lowers it in place. The header declares functions
+/// called `prefix`_ENTRY. An error with an empty message was already reported
+/// as a diagnostic.
 llvm::Expected<CompiledModule>
 compileModule(mlir::ModuleOp module, const CompileModuleOptions &options,
               llvm::StringRef prefix);
 
-/// The functions of those names, which can be called on arrays; without names
-/// the public ones, without the host's own code where there are others.
+/// Returns the functions called `names` if they can be called on arrays.
+/// Without names, returns the public functions, except host code if there are
+/// others.
 llvm::Expected<llvm::SmallVector<mlir::func::FuncOp>>
 selectEntries(mlir::ModuleOp module, llvm::ArrayRef<std::string> names);
 
-/// Gives the arguments of functions the names that they have in the text that
-/// `module` was parsed from. Bytecode has none.
+/// Gives function arguments the names that they have in the text of `module`.
+/// Bytecode stores no such names.
 void nameArguments(mlir::ModuleOp module, llvm::SourceMgr &sources);
 
 /// Writes manifest.json, kernels.ptx, kernels.cubin, constants.bin and the
-/// header, the manifest last.
+/// header. The manifest is written last.
 llvm::Error writeCompiledModule(llvm::StringRef directory,
                                 const CompiledModule &compiled);
 
 struct CompileToDirectoryOptions : CompileModuleOptions {
   std::string inputFile;
   std::string outputDirectory;
-  /// Leave out what mxsim/io/Notices.h prints.
+  /// Suppress the notices of mxsim/io/Notices.h.
   bool quiet = false;
 };
 
-/// Compiles a file and writes it, and returns an ExitStatus: kExitFault where
-/// ptxas failed. Messages go to stderr; nothing is written unless everything
-/// was compiled.
+/// Compiles a file, writes the program and returns an ExitStatus (kExitFault if
+/// ptxas fails). Messages go to stderr. Nothing is written unless all parts
+/// were compiled.
 int compileToDirectory(const CompileToDirectoryOptions &options);
 
 } // namespace mx

@@ -1,11 +1,8 @@
-//===- Tune.h - Measure which schedules are fastest -------------*- C++ -*-===//
+//===- Tune.h - Schedule tuning by measurement ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// What mx-compile --tune does before it compiles (docs/guide/Tuning.md): it
-// times the schedules that the model ranks first on the GPU that is there, and
-// keeps the fastest in a table.
-//
+// Implements mx-compile --tune (docs/guide/Tuning.md): times the schedules that
+// the model ranks first and stores the fastest in a table.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_AHEADOFTIME_TUNE_H
@@ -16,53 +13,54 @@
 
 namespace mx {
 
-/// Tells how long launches take, and how often to ask.
+/// Measures the duration of launches and holds the parameters of a measurement.
 class Stopwatch {
 public:
   virtual ~Stopwatch();
-  /// Microseconds that what `launch` puts on the default stream takes.
+  /// Returns the microseconds of the work that `launch` puts on the default
+  /// stream.
   virtual llvm::Expected<double>
   measure(llvm::function_ref<llvm::Error()> launch) = 0;
-  /// Before a turn of a program with these kernels.
+  /// Prepares for a turn of a program with these kernels.
   virtual llvm::Error use(const std::string &ptx);
 
-  /// What the table calls the GPU; empty: its own name.
+  /// GPU name in the table; empty for the name of the device.
   std::string gpu;
-  /// Whether results are compared, so that wrong ones are left out.
+  /// Compare results and reject incorrect schedules.
   bool comparesResults = true;
-  /// Turns that do not count, then rounds, in each of which all candidates take
-  /// a turn.
+  /// Warm-up turns, and rounds. In each round every candidate takes a turn.
   int warmUps = 2, rounds = 15;
-  /// What a turn should take at least, and how many launches it has.
+  /// Minimum duration of a turn, and bounds of its number of launches.
   double turnMicroseconds = 1000;
   int leastLaunches = 4, mostLaunches = 64;
-  /// Bytes that lie between two uses of the same operands, so that they come
-  /// from memory and not from a cache.
+  /// Bytes touched between two uses of the same operands, so that operands are
+  /// read from memory and not from a cache.
   size_t bytesBetween = size_t(384) << 20;
 };
 
-/// The table of this user, where none is named: in MX_CACHE_DIR, or else the
-/// folder in which the Python package keeps programs.
+/// Returns the path of the user's default table: in MX_CACHE_DIR, or in the
+/// program cache of the Python package.
 std::string getTunedTablePath();
 
-/// By the simulator's model of time, which becomes the device in use, for
-/// kernels of a chip that it knows. `ptxas`: as CompileModuleOptions has it;
-/// what it makes of kernels prices their instructions, or with "none" their PTX
-/// does.
+/// Returns a stopwatch based on the simulator's time model, and makes the
+/// simulator the device in use. Fails if the simulator does not support `chip`.
+/// `ptxas` is as in CompileModuleOptions: prices derive from SASS, or from PTX
+/// with "none".
 llvm::Expected<std::unique_ptr<Stopwatch>>
 makeModelStopwatch(const std::string &chip, const std::string &ptxas);
 
-/// By the events of the GPU in use; an error where that is none of `chip`.
+/// Returns a stopwatch that uses events of the GPU in use. Fails unless it runs
+/// kernels of `chip`.
 llvm::Expected<std::unique_ptr<Stopwatch>> makeGpuStopwatch(std::string chip);
 
-/// What a tuned module is compiled with.
+/// Compile options that result from tuning.
 struct Tuned {
   std::string table, gpu;
 };
 
-/// Measures the matmuls of `module`, whose public functions are entries, as
-/// `options` ask; what its table knows already is not measured again. The
-/// module stays as it is. Remarks at the matmuls say what was found.
+/// Measures the matmuls of `module` as `options` request. Public functions are
+/// entries. Matmuls that the table already contains are not measured again.
+/// `module` does not change; results are remarks at the matmuls.
 llvm::Expected<Tuned> tuneModule(mlir::ModuleOp module,
                                  const CompileModuleOptions &options,
                                  Stopwatch &stopwatch);

@@ -1,13 +1,10 @@
-//===- Check.h - Compare a run with the reference path ----------*- C++ -*-===//
+//===- Check.h - Comparison of a run with the reference path ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// The rules by which a device's results are judged. Quantizers, dequantizers
-// and relayouts must agree in every bit. A matmul's sum may be rounded at
-// every step of the matrix instruction; the bound on that is proportional to
-// the sum of the magnitudes, and tight enough that a single wrong scale breaks
-// it.
-//
+// Rules for judging the results of a device. Quantizers, dequantizers and
+// relayouts must agree in every bit. A matmul may round after every step of the
+// matrix instruction. Its bound is proportional to the sum of the magnitudes,
+// and tight enough to detect a single wrong scale.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_CHECK_CHECK_H
@@ -20,20 +17,20 @@
 
 namespace mx {
 
-/// What comparing one result of one stage found.
+/// Comparison of a result of a stage.
 struct ResultComparison {
   unsigned result = 0;
   int64_t elements = 0;
-  /// For results that must agree in every bit.
+  /// Results must agree in every bit.
   bool isExact = false;
   int64_t unequalBytes = 0;
-  /// For matmuls: the largest |device - reference| and the largest quotient of
-  /// that and the bound of its element.
+  /// Matmuls: largest |device - reference|, and largest quotient of that and
+  /// the bound of the element.
   double maxDeviation = 0, maxBoundRatio = 0;
   /// Elements beyond the bound, NaN or infinite on one side only, or unequal.
   int64_t violations = 0;
-  /// Elements that may be anything: partial sums of both signs may overflow
-  /// f32, or an operand overflows bf16.
+  /// Elements without a bound: partial sums of both signs may overflow f32, or
+  /// an operand overflows bf16.
   int64_t unbounded = 0;
   /// Index of the worst element.
   int64_t worst = 0;
@@ -43,7 +40,7 @@ struct ResultComparison {
     if (violations++ == 0)
       worst = element;
   }
-  /// Adds a deviation from the reference, `ratio` times its bound.
+  /// Records a deviation from the reference and its ratio to the bound.
   void addDeviation(int64_t element, double deviation, double ratio);
 };
 
@@ -52,26 +49,25 @@ struct OpComparison {
   llvm::SmallVector<ResultComparison> results;
 };
 
-/// One result of the whole function against the reference path from its
-/// arguments on: rounding differences of early stages show here, so this is a
-/// figure and not a judgement.
+/// Comparison of a function result with a complete run of the reference path.
+/// Informative only: rounding differences of early stages accumulate in it.
 struct EndToEnd {
   unsigned result = 0;
   int64_t elements = 0;
-  /// Elements that differ, and those of them that are NaN or infinite on either
+  /// Elements that differ, and the subset that is NaN or infinite on either
   /// side.
   int64_t unequal = 0, notFinite = 0;
-  /// 10 log10(sum ref^2 / sum (device - ref)^2) of finite elements; absent
-  /// where these agree.
+  /// 10 log10(sum ref^2 / sum (device - ref)^2) of the finite elements; absent
+  /// if they are equal.
   std::optional<double> snr;
 };
 
-/// An array that no operation of mx computes. All paths compute its elements
-/// alike from what the device gave the function or its mx operations before
-/// (docs/reference/Fusion.md, Results of simple kernels), so that they must be
+/// Array that no mx operation computes. All paths compute its elements in the
+/// same way from arguments and results of mx operations
+/// (docs/reference/Fusion.md, Results of simple kernels), so arrays must be
 /// equal.
 struct ValueComparison {
-  /// "result 0", or the operation whose operand it is.
+  /// "result 0", or the operation that takes the value as an operand.
   std::string value;
   ResultComparison comparison;
 };
@@ -80,24 +76,24 @@ struct CheckReport {
   std::vector<OpComparison> stages;
   std::vector<ValueComparison> values;
   std::vector<EndToEnd> endToEnd;
-  /// Bytes in which the run with exposed stages differs from the plain run.
+  /// Bytes that differ between the runs with and without exposed stages.
   int64_t unequalToPlainRun = 0;
-  /// Operations that could not be compared alone.
+  /// Operations that could not be compared in isolation.
   std::vector<std::string> hidden;
 
-  /// Elements that were compared with what they must be. If there are none,
-  /// nothing is known of the results, and the report does not say "passed".
+  /// Returns the number of elements compared with a required value. If it is 0,
+  /// the report does not state "passed".
   int64_t comparedElements() const;
   bool passed() const;
   std::string text() const;
   llvm::json::Value json() const;
 
 private:
-  /// Comparisons of stages and of other values.
+  /// Returns the comparisons of stages and of other values.
   llvm::SmallVector<ResultComparison> all() const;
 };
 
-/// The reference path cannot say what a stage should give.
+/// Error: the reference path cannot compute the result of a stage.
 class NoReference : public llvm::ErrorInfo<NoReference> {
 public:
   static char ID;
@@ -109,56 +105,56 @@ public:
   std::string why;
 };
 
-/// Compiles without diagnostics: the first one becomes the error.
+/// Compiles without printing diagnostics; the first becomes the error.
 llvm::Expected<std::unique_ptr<Program>>
 compileQuietly(mlir::ModuleOp module, llvm::StringRef entry,
                const CompileOptions &options);
 
-/// Compiles programs of the reference path once each: the sums of a matmul and
-/// their magnitudes, say, come from the same one.
+/// Cache of programs of the reference path. For example, the values and the
+/// magnitudes of a matmul share a program.
 class ReferencePrograms {
 public:
-  /// Returns the program of the function `entry` of `module`, which is lowered
-  /// in place if no module of the same text was.
+  /// Returns the program of the function `entry` of `module`. Lowers `module`
+  /// in place unless a module with the same text was compiled before.
   llvm::Expected<Program *> get(mlir::ModuleOp module, llvm::StringRef entry);
 
 private:
-  llvm::StringMap<std::unique_ptr<Program>> programs; ///< by text
+  llvm::StringMap<std::unique_ptr<Program>> programs; ///< keyed by module text
 };
 
-/// Runs one stage on the CPU from the device's operands and compares.
-/// `options` say whose sums these are.
+/// Runs a stage on the CPU with the device's operands and compares the results.
+/// `options` describe the device run.
 llvm::Expected<OpComparison> compareOp(ReferencePrograms &programs,
                                        const ComparedOp &stage,
                                        const IntermediateArrays &arrays,
                                        const CompileOptions &options);
 
-/// Begin and end of the items of an array that are defined, in order.
+/// [begin, end) of the defined items of an array, in order.
 using ElementRanges = std::vector<std::pair<int64_t, int64_t>>;
 
-/// The defined items of the first result of a stage: rows that belong to no
-/// group of a grouped matmul are not.
+/// Returns the defined items of the first result of a stage. Rows of a grouped
+/// matmul outside all expert groups are undefined.
 ElementRanges getDefinedElements(mlir::Operation *op,
                                  const IntermediateArrays &arrays);
 
-/// Compares two arrays that must agree in every byte.
+/// Compares two arrays byte by byte.
 ResultComparison compareBits(const NpyArray &device, const NpyArray &reference);
 
-/// Compares two arrays of `type` that must agree in every element: in every
-/// bit, or as NaN.
+/// Compares two arrays of `type` element by element. Elements must be equal in
+/// every bit or both NaN.
 ResultComparison compareValues(mlir::Type type, const NpyArray &device,
                                const NpyArray &reference);
 
-/// Compares the defined items of two results of the same function as numbers.
+/// Compares the values of the defined items of two results.
 llvm::Expected<EndToEnd> compareEndToEnd(unsigned index, mlir::Type type,
                                          const NpyArray &device,
                                          const NpyArray &reference,
                                          const ElementRanges &defined);
 
-/// Fuses the operations of `entry` of `module` as `options` say, compiles it
-/// with exposed stages, runs it and compares every stage with the reference
-/// path. `plain` are the results of the function as it is. A function that runs
-/// is never refused: what cannot be compared is named.
+/// Fuses the operations of `entry` as `options` request, compiles it with
+/// exposed stages, runs it and compares every stage with the reference path.
+/// `plain` are the results of the unmodified function. Operations that cannot
+/// be compared are listed in the report and are not errors.
 llvm::Expected<CheckReport> checkRun(mlir::ModuleOp module,
                                      llvm::StringRef entry,
                                      const CompileOptions &options,

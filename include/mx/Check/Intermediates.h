@@ -1,14 +1,11 @@
-//===- Intermediates.h - Look at every operation of a run -------*- C++ -*-===//
+//===- Intermediates.h - Operands and results of each operation -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Errors of a chain of quantizations and matmuls hide in one another: a wrong
-// scale looks like rounding two operations later. A run is therefore compared
-// one operation at a time, each against a reference that starts from what that
-// operation was given on the device. To that end the function is made to return
-// the operands and results of its mx operations, after operations were fused:
-// another use of a tensor would keep some apart.
-//
+// In a chain of quantizations and matmuls a wrong scale soon looks like
+// rounding. Therefore each operation is compared separately, with a reference
+// that starts from the operands on the device. The function is changed to
+// return operands and results of its mx operations, after fusion, because
+// additional uses would prevent fusion.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_CHECK_INTERMEDIATES_H
@@ -19,81 +16,80 @@
 
 namespace mx {
 
-/// Where the array of an SSA value is found after a run.
+/// Location of an SSA value's array after a run.
 struct IntermediateValue {
   enum Kind {
     Argument, ///< argument `index` of the function
     Result,   ///< result `index` of the function
-    Constant, ///< defined by a constant; `value` says which
-    Unread,   ///< a destination of which only the shape matters
-    Number,   ///< an index that is `index` itself
+    Constant, ///< defined by a constant operation, see `value`
+    Unread,   ///< destination; only the shape is used
+    Number,   ///< the index value `index`
   };
   Kind kind = Unread;
   int64_t index = 0;
   mlir::Value value = {};
-  /// Of a slice, where it lies in that array; empty for a whole one.
+  /// Position of a slice in that array; empty for the whole array.
   std::vector<IntermediateValue> offsets = {}, sizes = {};
 };
 
-/// One mx operation of a function.
+/// An mx operation of a function.
 struct ComparedOp {
   mlir::Operation *op = nullptr;
-  /// The operands, then what its regions use from outside.
+  /// Operands, followed by values that the regions capture.
   llvm::SmallVector<IntermediateValue> operands;
   llvm::SmallVector<IntermediateValue> results;
 };
 
-/// An operation that is not looked at alone, and why.
+/// Operation that is not compared in isolation, with the reason.
 struct HiddenOp {
   mlir::Operation *op = nullptr;
   std::string why;
 };
 
-/// What `exposeIntermediates` found.
+/// Result of `exposeIntermediates`.
 struct IntermediateList {
   llvm::SmallVector<ComparedOp> stages;
-  /// The number of each stage among the operations that could be one.
+  /// Number of each stage among all candidates.
   llvm::SmallVector<unsigned> numbers;
-  /// Results that the function had before.
+  /// Results of the function before the change.
   unsigned ownResults = 0;
   llvm::SmallVector<HiddenOp> hidden;
 };
 
-/// Inlines calls into `entry` and appends to its results whatever the operands
-/// and results of its mx operations are, but for those whose number `without`
-/// has: it says why.
+/// Inlines calls into `entry` and appends operands and results of mx operations
+/// to the results. Skips the operations numbered in `without`, a map from
+/// numbers to reasons.
 mlir::FailureOr<IntermediateList>
 exposeIntermediates(mlir::func::FuncOp entry,
                     const std::map<unsigned, std::string> &without = {});
 
-/// A stage with the arrays it saw; arrays of constants and of unread
-/// destinations are null.
+/// Arrays of a stage on the device; null for constants and unread destinations.
 struct IntermediateArrays {
   llvm::SmallVector<const NpyArray *> operands, results;
   /// Copies of slices.
   std::vector<std::shared_ptr<const NpyArray>> slices = {};
 };
 
-/// The arrays of a stage, from the arguments and results of a run.
+/// Returns the arrays of a stage, given the arguments and results of a run.
 IntermediateArrays collectArrays(const ComparedOp &stage,
                                  llvm::ArrayRef<NpyArray> arguments,
                                  llvm::ArrayRef<NpyArray> results);
 
-/// How the reference of a stage is computed.
+/// Variant of a stage's operation in a reference program.
 enum class OpVariant {
-  Same,        ///< the same operation
-  F32Result,   ///< with f32 results, to judge others by
-  Accumulator, ///< with f32 results and without its epilogue
-  Disturbed,   ///< with a last argument that the epilogue's input is added to
+  Same,        ///< the operation itself
+  F32Result,   ///< with f32 results, as a reference for rounding
+  Accumulator, ///< with f32 results, without the epilogue
+  Disturbed,   ///< adds an extra last argument to the epilogue's input
 };
 
-/// A module with one function `stage`, which applies the stage's operation to
-/// concrete shapes. Its arguments are those operands whose array is not null.
+/// Builds a module with a function `stage` that applies the operation to static
+/// shapes. The operands with a non-null array are arguments.
 llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 buildAlone(const ComparedOp &stage, const IntermediateArrays &arrays,
            OpVariant variant);
 
-/// "mx.matmul at file.mlir:12:8"
+/// Returns a string like "mx.matmul at file.mlir:12:8".
 std::string describeOp(mlir::Operation *op);
 
 } // namespace mx

@@ -1,9 +1,7 @@
-//===- DeviceCode.h - Compile a module for a GPU ----------------*- C++ -*-===//
+//===- DeviceCode.h - Compilation of modules for a GPU ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Shared by programs that run in process and programs written to a directory.
-//
+// Shared by in-process programs and programs written to a directory.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_EXECUTION_DEVICECODE_H
@@ -17,20 +15,20 @@ namespace mx {
 
 struct MXToNVVMOptions;
 
-/// Options of code for a GPU: those of `mx-to-nvvm` that users choose.
+/// User options of `mx-to-nvvm`.
 struct DeviceOptions {
   std::string chip = target::kDefaultChip;
-  /// Print to stderr which schedule each matmul gets, and why.
+  /// Print the schedule of each matmul and its reasons to stderr.
   bool explain = false;
-  /// Whether operations are fused.
+  /// Fuse operations.
   bool fuse = true;
-  /// Most schedules of a matmul of unknown sizes.
+  /// Maximum number of schedules for a matmul of dynamic sizes.
   int64_t maxSchedules = target::kMaxSchedules;
-  /// Table of measured schedules, and the GPU whose entries are taken.
+  /// Table of measured schedules, and the GPU to look up.
   std::string tuned, tunedGpu;
 };
 
-/// Sets the pipeline's options to those of a module without host code.
+/// Sets the pipeline options for a module without host code.
 void setPipelineOptions(MXToNVVMOptions &pipeline,
                         const DeviceOptions &options);
 
@@ -40,9 +38,9 @@ struct DeviceCode : HostPart {
   std::string ptx;
 };
 
-/// Lowers `module`, which contains no host code, in place. Errors are
-/// diagnostics. Writes the module after each pass to the directory `saveTemps`
-/// unless that is empty.
+/// Lowers `module`, which must not contain host code, in place. Reports errors
+/// as diagnostics. Writes the module after each pass to the directory
+/// `saveTemps` unless that is empty.
 llvm::FailureOr<DeviceCode>
 compileDeviceCode(mlir::ModuleOp module, const DeviceOptions &options,
                   const std::string &saveTemps = {});

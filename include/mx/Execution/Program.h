@@ -1,11 +1,9 @@
-//===- Program.h - A compiled function that takes arrays --------*- C++ -*-===//
+//===- Program.h - Compiled functions on arrays -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Compiles one function of a module for a device, in process, and calls it on
-// arrays. The function's arguments are copied to the device before and its
-// results from there after each call, so that a call never changes its inputs.
-//
+// Compiles a function of a module in process and calls it on arrays. Each call
+// copies arguments to the device and results back, so calls never modify their
+// inputs.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_EXECUTION_PROGRAM_H
@@ -21,54 +19,52 @@
 
 namespace mx {
 
-/// Where a program runs. `Sim` and `CUDA` run the same code on different
-/// devices of the runtime.
+/// Device of a program. `Sim` and `CUDA` run the same code on different devices
+/// of the runtime.
 enum class DeviceKind { CPU, Sim, CUDA };
 
 llvm::StringRef stringifyDeviceKind(DeviceKind device);
 
 struct CompileOptions : DeviceOptions {
   DeviceKind device = DeviceKind::CPU;
-  /// When not empty, the module after every pass and the PTX of every kernel
-  /// are written to this directory.
+  /// Directory for the module after every pass and the PTX of every kernel;
+  /// empty to disable.
   std::string saveTemps;
-  /// On the CPU: whether what a call finds wrong with its data ends the
-  /// process, as a tool does, or is the error of `run`.
+  /// CPU only: end the process if a call finds invalid data, as tools do.
+  /// Otherwise `run` returns the error.
   bool endProcess = true;
 };
 
-/// Adds the dialects, translations and interfaces that files, pipelines and
-/// the JIT need, and nothing else: start-up time is part of every run.
+/// Registers only the dialects, translations and interfaces that files,
+/// pipelines and the JIT need, because start-up time is part of every run.
 void registerExecutionDialects(mlir::DialectRegistry &registry);
 
-/// The chip that the GPU of a device runs code for, and sm_100a where there is
-/// none.
+/// Returns the chip of the GPU of a device, or sm_100a without a GPU.
 std::string selectChip(llvm::StringRef device);
 
-/// Chooses the device: "cpu", "sim", "cuda", "cuda:N" or "auto", which is a GPU
-/// that runs `chip` where there is one and the simulator elsewhere.
+/// Returns the device for "cpu", "sim", "cuda", "cuda:N" or "auto". "auto"
+/// selects a GPU that runs `chip`, otherwise the simulator.
 llvm::Expected<DeviceKind> selectDevice(llvm::StringRef name,
                                         const std::string &chip);
 
-/// The function `name` of `module`, if it can be called on arrays.
+/// Returns the function `name` of `module`. Fails unless it can be called on
+/// arrays.
 llvm::Expected<mlir::func::FuncOp> lookupEntry(mlir::ModuleOp module,
                                                llvm::StringRef name);
 
-/// Makes memrefs that an entry is given results, after its own: it may write
-/// them. Fails if something calls the entry.
+/// Appends the memref arguments of an entry to its results, because the
+/// function may write them. Fails if the entry has callers.
 llvm::Error returnMemRefArguments(mlir::func::FuncOp entry);
 
-/// Compares the concrete shapes of the arguments with what the operations of
-/// `entry` ask for, as far as shapes can be propagated; diagnostics name the
-/// operation.
+/// Checks the shapes of the arguments against the operations of `entry`, as far
+/// as shapes can be propagated. Diagnostics point to the operation.
 mlir::LogicalResult verifyShapes(mlir::func::FuncOp entry,
                                  llvm::ArrayRef<NpyArray> arguments);
 
-/// One compiled function.
 class Program {
 public:
   /// Compiles the function `entry` of `module`, which is lowered in place.
-  /// Problems with the IR are reported through the context's diagnostics.
+  /// Errors in the IR are reported as diagnostics of the context.
   static llvm::Expected<std::unique_ptr<Program>>
   compile(mlir::ModuleOp module, llvm::StringRef entry,
           const CompileOptions &options);
@@ -77,21 +73,21 @@ public:
   llvm::ArrayRef<ArrayType> argumentTypes() const { return arguments; }
   llvm::ArrayRef<ArrayType> resultTypes() const { return results; }
 
-  /// The same program as one of several ranks, each of which a thread of its
-  /// own calls. All of them make theirs at the same time.
+  /// Returns this program for a rank. Each rank runs in a separate thread, and
+  /// all ranks must call this function concurrently.
   virtual llvm::Expected<std::unique_ptr<Program>> makeRank(Ranks &ranks,
                                                             int rank) = 0;
-  /// Who moves bytes between ranks in later calls, on the reference path; a
-  /// device has groups of the runtime.
+  /// Sets the collectives of later calls on the reference path. Devices use the
+  /// groups of the runtime.
   void setCollectives(HostCollectives *given) { collectives = given; }
 
-  /// Calls the function. Shapes and dtypes of the arrays are checked.
+  /// Checks dtypes and shapes of `inputs` and calls the function.
   llvm::Expected<std::vector<NpyArray>>
   run(llvm::ArrayRef<const NpyArray *> inputs);
 
 protected:
   Program() = default;
-  /// The same, of arrays that have been checked.
+  /// Calls the function on checked arrays.
   virtual llvm::Expected<std::vector<NpyArray>>
   call(llvm::ArrayRef<const NpyArray *> inputs) = 0;
 
@@ -99,7 +95,7 @@ protected:
   HostCollectives *collectives = nullptr;
 };
 
-/// The runtime's last error, which is cleared.
+/// Clears and returns the runtime's last error.
 llvm::Error takeRuntimeError();
 
 } // namespace mx

@@ -1,11 +1,9 @@
-//===- Ranks.h - The ranks of a program as threads --------------*- C++ -*-===//
+//===- Ranks.h - Ranks of a program as threads ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// A program that several ranks run together can be run in one process: each
-// rank is a thread, and they meet here. On a device rank groups of the runtime
-// move the bytes; here the ranks only find each other.
-//
+// Runs all ranks of a program as threads of a process. On a device the rank
+// groups of the runtime move the data, and this class only synchronizes the
+// ranks.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_EXECUTION_RANKS_H
@@ -21,9 +19,9 @@
 
 namespace mx {
 
-/// What moves bytes between the ranks that run a program on the reference path
-/// (mx/Conversion/MXToCPU/Collectives.h). Functions return what is wrong, or
-/// nothing.
+/// Collectives of programs on the reference path
+/// (mx/Conversion/MXToCPU/Collectives.h). Functions return an error message, or
+/// an empty string.
 class HostCollectives {
 public:
   virtual ~HostCollectives() = default;
@@ -35,7 +33,7 @@ public:
 
 class Ranks {
 public:
-  /// How long a rank waits for the others, as in groups of the runtime.
+  /// Default time-out of a rank, as in groups of the runtime.
   using Seconds = std::chrono::duration<double>;
   static constexpr Seconds kTimeout{100};
 
@@ -45,25 +43,25 @@ public:
   int getCount() const { return int(given.size()); }
   Seconds getTimeout() const { return timeout; }
 
-  // Every rank calls these in the same order. They return why not all ranks
-  // have met, or nothing. Once a rank has left, or others have waited for it as
-  // long as the time-out, no ranks meet any more.
+  // Collective operations: every rank calls them in the same order. They return
+  // an empty string, or the reason why not all ranks arrived. After a rank left
+  // or a time-out expired, all later calls fail.
 
-  /// `all` gets what each rank has, in their order.
+  /// Gathers `bytes` of every rank in `all`, in the order of ranks.
   std::string exchange(int rank, const void *mine, size_t bytes, void *all);
-  /// Segment r of `window`, `bytes` long, becomes that of rank r.
+  /// Replaces segment r of `window` (`bytes` long) by that of rank r.
   std::string allGather(int rank, void *window, size_t bytes);
-  /// Segment r of `to` becomes what rank r has for this one in `from`.
+  /// Copies this rank's segment of rank r's `from` to segment r of `to`.
   std::string allToAll(int rank, const void *from, void *to, size_t bytes);
 
-  /// This rank has ended.
+  /// Removes this rank, which has finished.
   void leave(int rank);
 
 private:
-  /// Waits until every rank has given an address. What they gave stays until
-  /// they meet again.
+  /// Waits until every rank has passed an address. Addresses remain valid until
+  /// the next meeting.
   std::string meet(int rank, const void *address = nullptr);
-  /// The ranks that the others wait for, and how long they have.
+  /// Returns a description of the missing ranks and the time-out.
   std::string describeMissing() const;
 
   const Seconds timeout;
@@ -76,7 +74,7 @@ private:
   std::string failure;
 };
 
-/// The same of one of them, which has the same number in all groups.
+/// Collectives of a rank, which has the same number in all rank groups.
 class ThreadCollectives final : public HostCollectives {
 public:
   ThreadCollectives(Ranks &ranks, int rank) : ranks(ranks), rank(rank) {}

@@ -1,4 +1,4 @@
-//===- Session.h - What a tool needs to read a program ----------*- C++ -*-===//
+//===- Session.h - Contexts of tools that read programs ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -16,8 +16,8 @@
 
 namespace mx {
 
-/// Refuses pipes and devices: reading the source line of a location in one may
-/// never end.
+/// File system that rejects pipes and devices, because reading source lines
+/// from them may never end.
 class RegularFiles : public llvm::vfs::ProxyFileSystem {
 public:
   RegularFiles() : ProxyFileSystem(llvm::vfs::getRealFileSystem()) {}
@@ -30,8 +30,8 @@ public:
   }
 };
 
-/// Prints diagnostics with the line that they are about, as upstream's handler
-/// does; names and lines of the file are printable.
+/// Prints diagnostics with their source line, as upstream's handler does, but
+/// escapes unprintable characters of file names and lines.
 class MessagePrinter {
 public:
   MessagePrinter(llvm::SourceMgr &sources, mlir::MLIRContext &context)
@@ -57,13 +57,12 @@ private:
   mlir::SourceMgrDiagnosticHandler handler;
 };
 
-/// The context of a tool that reads one program, whose diagnostics go to
-/// stderr.
+/// Context of a tool that reads a program. Diagnostics go to stderr.
 struct Session {
-  /// Without remarks where `notices` are not wanted.
+  /// Suppresses remarks unless `notices` are enabled.
   explicit Session(const Notices &notices);
 
-  /// The module in a file; null where it has errors, which are printed.
+  /// Parses a file. Returns null after errors, which are printed.
   llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
   parse(const std::string &path);
 

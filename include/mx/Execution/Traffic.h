@@ -1,12 +1,10 @@
-//===- Traffic.h - Bytes that a program moves through memory ----*- C++ -*-===//
+//===- Traffic.h - Memory traffic of programs -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// What --mx-explain says about a whole entry: its launches in order, with the
-// bytes of what each reads and writes, and what all operations would if none
-// were fused. Every operand counts once and as a whole; what caches save, and
-// what gathers read again, does not count.
-//
+// Implements --mx-explain for a whole entry: lists the launches with the bytes
+// read and written, and the bytes of the unfused operations. Every operand
+// counts once and completely; cache hits and repeated reads of gathers are
+// ignored.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_EXECUTION_TRAFFIC_H
@@ -19,35 +17,35 @@
 
 namespace mx {
 
-/// Something that moves bytes: a launch, a copy, a fill, or an operation.
+/// Launch, copy, fill or operation that moves bytes.
 struct TrafficStep {
   std::string name;
   bool isLaunch = false;
-  /// Bytes, over the extents of arguments; null if they are not known.
+  /// Bytes in terms of argument extents; null if unknown.
   mlir::AffineExpr read, written;
 };
 
 struct Traffic {
   std::vector<TrafficStep> steps;
-  /// The symbols of the bytes: dimensions of arguments.
+  /// Symbols of the byte counts: dimensions of arguments.
   struct Extent {
     unsigned argument, dim;
   };
   std::vector<Extent> extents;
 
-  /// Of all steps; null if one is not known.
+  /// Returns the sum over all steps; null if a term is unknown.
   mlir::AffineExpr sum(mlir::AffineExpr TrafficStep::*bytes,
                        mlir::MLIRContext *context) const;
 };
 
-/// Of a function that launches kernels, as mx-to-mxgpu leaves it.
+/// Returns the traffic of a function with launches, as mx-to-mxgpu leaves it.
 Traffic countLaunches(mlir::func::FuncOp function);
-/// Of a function on tensors, where each operation reads its operands and writes
-/// its results.
+/// Returns the traffic of a function on tensors if each operation reads its
+/// operands and writes its results.
 Traffic countOperations(mlir::func::FuncOp function);
 
-/// Prints the launches of `entries`, or of all public functions without any, of
-/// a module that compiles; `arguments` are those of a call, if known.
+/// Prints the launches of `entries` (all public functions if empty) of a module
+/// that compiles. `arguments` are the arrays of a call, if known.
 void explainTraffic(
     llvm::raw_ostream &os, mlir::ModuleOp module, DeviceOptions options,
     llvm::ArrayRef<std::string> entries,

@@ -1,4 +1,4 @@
-//===- EntryCall.h - Call an entry on arrays of the host --------*- C++ -*-===//
+//===- EntryCall.h - Calls of entries on host arrays ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Shared by mx-launch and mx-run.
@@ -15,19 +15,18 @@
 
 namespace mx {
 
-/// Copies `inputs`, whose types are those of the entry, to the device, launches
-/// the entry and copies the results back. Returns false after an error: its
-/// message is `why`, or the runtime's last error if that is empty.
+/// Copies `inputs` to the device, launches the entry and copies the results
+/// back. The types of `inputs` must match the entry. On failure returns false
+/// and sets `why`; an empty `why` refers to the runtime's last error.
 bool callEntry(mxEntry entry, const std::vector<const NpyArray *> &inputs,
                std::vector<NpyArray> &results, std::string &why);
 
 /// Clears the runtime's last error and returns its message and mxStatus.
 std::string takeRuntimeMessage(int &status);
 
-/// Prints the simulator's work, if any, to stderr.
 void printSimulatorCounters();
 
-/// Prints times of parts to stderr, if enabled.
+/// Prints the time of each part to stderr, if enabled.
 class LapTimer {
 public:
   explicit LapTimer(bool enabled) : enabled(enabled) {}
@@ -44,8 +43,8 @@ struct UnloadProgram {
 };
 using LoadedProgram = std::unique_ptr<mxProgramImpl, UnloadProgram>;
 
-/// Loads a program from memory; null after an error of the runtime. `code` is
-/// called `name` in messages.
+/// Loads a program from memory. Returns null after a runtime error. Messages
+/// refer to `code` as `name`.
 LoadedProgram loadProgram(const std::string &manifest, const std::string &code,
                           const std::string &data, const char *name);
 

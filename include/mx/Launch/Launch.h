@@ -1,8 +1,8 @@
-//===- Launch.h - Run a compiled directory on arrays ------------*- C++ -*-===//
+//===- Launch.h - Execution of compiled directories -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What mx-launch does, as a library: a tool only parses flags. Needs the
-// runtime, and neither LLVM nor a compiler.
+// The library of mx-launch; the tool only parses flags. Depends on the runtime,
+// but not on LLVM or a compiler.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LAUNCH_LAUNCH_H
@@ -13,10 +13,10 @@
 
 namespace mx {
 
-/// A rank group of which this process is a member.
+/// Rank group that contains this process.
 struct LaunchRankGroup {
   std::string name;
-  /// "host:port", where rank 0 listens.
+  /// "host:port" on which rank 0 listens.
   std::string address;
   int rank = -1;
 };
@@ -26,18 +26,18 @@ struct LaunchOptions {
   std::string entry = "main";
   std::string device = "auto";
   std::vector<std::string> argumentFiles, resultFiles;
-  /// Of a program of several ranks, all of its groups.
+  /// All rank groups of a program with several ranks.
   std::vector<LaunchRankGroup> groups;
-  /// Print the entries instead of running one.
+  /// List the entries instead of running one.
   bool list = false;
-  /// Print how long loading and running took.
+  /// Print the time of loading and running.
   bool printTiming = false;
-  /// Leave out what mxsim/io/Notices.h prints.
+  /// Suppress the notices of mxsim/io/Notices.h.
   bool quiet = false;
 };
 
-/// Returns an ExitStatus. Messages go to stderr. Result files are written only
-/// when the run succeeded.
+/// Runs the program and returns an ExitStatus. Messages go to stderr. Result
+/// files are written only after a successful run.
 int launch(const LaunchOptions &options);
 
 } // namespace mx

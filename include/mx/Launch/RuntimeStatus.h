@@ -1,7 +1,7 @@
 //===- RuntimeStatus.h - Statuses and notices of runtime tools --*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Of tools that run programs through libmx_runtime.
+// For tools that run programs through libmx_runtime.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LAUNCH_RUNTIMESTATUS_H
@@ -12,12 +12,12 @@
 
 namespace mx {
 
-/// Notice that the simulator runs a program for which "auto" found no GPU.
+/// Notice that "auto" found no GPU and selected the simulator.
 inline constexpr char kSimulatedNotice[] =
     "no GPU here can run this program: it runs on the simulator, which is far "
     "slower (--device=sim asks for it, and ends this notice)";
 
-/// How a tool ends that met an error of this mxStatus.
+/// Returns the exit status of a tool that failed with this mxStatus.
 inline ExitStatus getExitStatus(int runtimeStatus) {
   switch (runtimeStatus) {
   case MX_SUCCESS:

@@ -1,10 +1,8 @@
-//===- NVVMBuilder.h - Every NVVM instruction that mx emits -----*- C++ -*-===//
+//===- NVVMBuilder.h - Builder of NVVM instructions -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// The spelling of NVVM operations moves between LLVM releases. It stands here
-// alone; lowering patterns say what they mean.
-//
+// Isolates the spelling of NVVM operations, which changes between LLVM
+// releases.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_NVVM_NVVMBUILDER_H
@@ -16,30 +14,30 @@
 
 namespace mx::mxgpu {
 
-/// Directed roundings.
+/// Directed rounding modes.
 enum class Direction { TowardsZero, Down, Up };
 
-/// One wgmma.mma_async of floating-point operands with accumulators in f32.
+/// wgmma.mma_async with floating-point operands and f32 accumulators.
 struct WgmmaShape {
   unsigned m, n, k;
   target::MmaType a, b;
 };
 
-/// Its operands: the matrix descriptor of A or the four registers (i32) that
-/// hold it, and the descriptor of B.
+/// Operands of a wgmma: the descriptor of A, or four registers (i32) with its
+/// fragment, and the descriptor of B.
 struct WgmmaStep {
   llvm::SmallVector<mlir::Value, 4> a;
   mlir::Value b;
 };
 
-/// Instructions that add to the same accumulators: their numbers among those of
-/// a thread.
+/// wgmma instructions that add to the same accumulators, given as indices of
+/// the thread's accumulators.
 struct WgmmaBlock {
   llvm::SmallVector<int64_t> accumulators;
   llvm::SmallVector<WgmmaStep> steps;
 };
 
-/// One mma.sync with accumulators in f32; without scales the block is 0.
+/// mma.sync with f32 accumulators. `blockSize` is 0 without scales.
 struct MmaSyncShape {
   target::MmaKind kind;
   target::MmaType a, b;
@@ -47,300 +45,304 @@ struct MmaSyncShape {
   FloatFormat scaleFormat;
 };
 
-/// Where an instruction finds scales: a register (i32), the first of its bytes,
-/// and the lanes that have them.
+/// Scale operands: a register (i32), the index of the first byte, and the lanes
+/// that supply the scales.
 struct MmaSyncScales {
   mlir::Value word;
   int64_t byte, thread;
 };
 
-/// Its operands: four registers (i32) of A and two of B, scales if it has any,
-/// and the number of the first of its four accumulators among a thread's.
+/// Operands of an mma.sync: four registers (i32) of A, two of B, optional
+/// scales, and the index of the first of its four accumulators in the thread's
+/// fragment.
 struct MmaSyncStep {
   llvm::ArrayRef<mlir::Value> a, b;
   MmaSyncScales aScales, bScales;
   int64_t accumulator;
 };
 
-/// Builds instructions at one location. Shared-memory addresses are
-/// `!llvm.ptr<3>`, addresses in tensor memory and counts are i32.
+/// Builds instructions at a location. Shared-memory addresses are
+/// `!llvm.ptr<3>`; tensor-memory addresses and counts are i32.
 class NVVMBuilder : public ArithBuilder {
 public:
   using ArithBuilder::ArithBuilder;
 
   mlir::Value i1(bool value);
   mlir::Value i64(uint64_t value);
-  /// Any integer or index as i32.
+  /// Converts an integer or index to i32.
   mlir::Value toI32(mlir::Value value);
 
-  /// Start of the kernel's dynamic shared memory plus `offset` bytes.
+  /// Returns the address `offset` bytes into the kernel's dynamic shared
+  /// memory.
   mlir::Value shared(mlir::Value offset);
   mlir::Value shared(int64_t offset);
-  /// The 32-bit address of a shared-memory pointer.
   mlir::Value sharedAddress(mlir::Value pointer);
-  /// The place `bytes` (i32) after a pointer.
+  /// Returns `pointer` plus `bytes` (i32).
   mlir::Value offset(mlir::Value pointer, mlir::Value bytes);
   mlir::Value offset(mlir::Value pointer, int64_t bytes);
-  /// The same place of shared memory in the leading CTA of the pair.
+  /// Returns the corresponding shared-memory address in the leading CTA of the
+  /// pair.
   mlir::Value atLeader(mlir::Value pointer);
-  /// The same place of shared memory in the CTA of this rank of the cluster.
+  /// Returns the corresponding shared-memory address in CTA `rank` of the
+  /// cluster.
   mlir::Value inCta(mlir::Value pointer, int64_t rank);
-  /// The same pointer, in a register: LLVM would compute a sum again wherever
-  /// it is used, also in loops that leave it alone.
+  /// Pins `pointer` in a register. Otherwise LLVM recomputes sums at every use,
+  /// even loop-invariant sums in loops.
   mlir::Value keep(mlir::Value pointer);
-  /// `value` (i64), not before `earlier` (i32, not negative) is there: what is
-  /// computed of it does not take registers at the same time.
+  /// Delays `value` (i64) until `earlier` (i32, not negative) is available, so
+  /// that results computed from `value` do not occupy registers earlier.
   mlir::Value after(mlir::Value value, mlir::Value earlier);
 
-  // Threads.
   mlir::Value threadId();
-  /// Number of this thread's warp.
+  /// Returns the index of this thread's warp in the CTA.
   mlir::Value warpInCta();
   mlir::Value ctaId();
   mlir::Value ctaCount();
   mlir::Value clusterId();
   mlir::Value clusterCount();
-  /// Rank of this CTA in its cluster.
+  /// Returns the rank of this CTA in its cluster.
   mlir::Value ctaRank();
-  /// Whether that is 0.
+  /// Returns true (i1) in the CTA of rank 0.
   mlir::Value isLeader();
   mlir::Value laneId();
-  /// Whether this is the first lane of its warp, or of its group of `lanes`.
+  /// Returns true (i1) in the first lane of a warp, or of each `lanes` lanes.
   mlir::Value isFirstLane(int64_t lanes = target::kWarpSize);
   mlir::Value electOne();
   void syncCta();
   void syncWarp();
-  /// `count` threads of the CTA, whole warps, at its barrier `number`.
+  /// Synchronizes `count` threads (whole warps) at named barrier `number`.
   void syncThreads(int64_t number, int64_t count);
-  /// All threads of all CTAs of the cluster.
+  /// Synchronizes all threads of the cluster.
   void syncCluster();
-  /// Gives each thread of the warpgroup `count` registers, more or fewer than
-  /// the kernel was launched with.
+  /// Sets the register count of the warpgroup's threads to `count`, by the
+  /// increasing form of setmaxnreg if `more`.
   void setRegisters(int64_t count, bool more);
 
-  // Other kernels (PTX ISA, griddepcontrol).
+  // Programmatic dependent launch (PTX ISA, griddepcontrol).
   void waitForGrids();
   void launchDependentGrids();
 
-  // mbarrier (PTX ISA, Parallel Synchronization and Communication
-  // Instructions: mbarrier).
+  // mbarrier (PTX ISA, Parallel Synchronization and Communication Instructions:
+  // mbarrier).
   void initBarrier(mlir::Value barrier, mlir::Value count);
   void fenceBarrierInit();
   void arrive(mlir::Value barrier, int64_t count = 1);
   void arriveExpectBytes(mlir::Value barrier, int64_t bytes);
-  /// The same at a barrier of any CTA of the cluster, and at the place of this
-  /// CTA's `barrier` in the CTA of the given rank, there also without order for
-  /// the memory of other CTAs.
+  /// Cluster variants: at a barrier of any CTA of the cluster, or at the
+  /// address of this CTA's `barrier` in CTA `rank`. Without `isOrdered`, the
+  /// remote arrival orders no memory accesses of other CTAs.
   void arriveInCluster(mlir::Value barrier, int64_t count = 1);
   void arriveExpectBytesInCluster(mlir::Value barrier, int64_t bytes);
   void arriveAt(mlir::Value barrier, int64_t rank, bool isOrdered = true);
-  /// Spins until the phase of the given parity has completed. With `cluster`,
-  /// what threads of the cluster did before they arrived is visible.
+  /// Spins until the phase with this parity completes. With `cluster`, acquires
+  /// at cluster scope: writes of cluster threads before their arrivals are
+  /// visible.
   void wait(mlir::Value barrier, mlir::Value parity, bool cluster = false);
 
-  // Cluster launch control (PTX ISA, clusterlaunchcontrol). An answer is 16
-  // bytes in shared memory, whose arrival the barrier expects; with `multicast`
-  // it comes to all CTAs of the cluster.
+  // Cluster launch control (PTX ISA, clusterlaunchcontrol). The answer is 16
+  // bytes in shared memory, counted by `barrier`. With `multicast` all CTAs of
+  // the cluster receive it.
   void requestCluster(mlir::Value answer, mlir::Value barrier, bool multicast);
   mlir::Value loadAnswer(mlir::Value address);
-  /// Whether the answer is a cluster, which then is the caller's.
+  /// Returns true (i1) if the answer is a cluster, which the caller then owns.
   mlir::Value isCluster(mlir::Value answer);
-  /// Number of that cluster's first CTA.
+  /// Returns the index of the first CTA of that cluster.
   mlir::Value getFirstCta(mlir::Value answer);
-  /// Lets asynchronous accesses to shared memory come after this thread's own,
-  /// and copies read what it has written.
+  /// Fences between generic and asynchronous accesses of shared memory, so that
+  /// bulk copies read the data written by this thread.
   void fenceAsyncShared();
 
-  // Bulk tensor copies. `coords` are i32, innermost first; `policy` is an L2
+  // Bulk tensor copies. `coords` are i32, innermost first. `policy` is an L2
   // cache policy (i64), or null.
   void prefetchTensorMap(mlir::Value map);
   void loadTensor(mlir::Value dest, mlir::Value map,
                   llvm::ArrayRef<mlir::Value> coords, mlir::Value barrier,
                   mlir::Value policy = {});
-  /// Both CTAs of a cluster of two receive the bytes, which count at the
-  /// barrier of each.
+  /// Multicasts to both CTAs of a cluster of two. The bytes count at the
+  /// barrier of each CTA.
   void loadTensorToBoth(mlir::Value dest, mlir::Value map,
                         llvm::ArrayRef<mlir::Value> coords, mlir::Value barrier,
                         mlir::Value policy);
-  /// For a CTA pair: the bytes count at `barrier`, the leader's. With
+  /// Loads for a CTA pair. The bytes count at the leader's `barrier`. With
   /// `multicast` both CTAs receive them.
   void loadTensorOfPair(mlir::Value dest, mlir::Value map,
                         llvm::ArrayRef<mlir::Value> coords, mlir::Value barrier,
                         mlir::Value policy, bool multicast);
 
-  /// Copies shared memory to a box of a tensor, or adds it to that. `policy` is
-  /// an L2 cache policy (i64), here and below; null for none.
+  /// Copies shared memory to a box of a tensor, or adds to the box.
   void storeTensor(mlir::Value source, mlir::Value map,
                    llvm::ArrayRef<mlir::Value> coords, bool add,
                    mlir::Value policy = {});
-  /// Copies shared memory to a global address (i64); both are multiples of 16,
-  /// and so are the bytes.
+  /// Copies shared memory to a global address (i64). Both addresses and `bytes`
+  /// must be multiples of 16.
   void storeBulk(mlir::Value source, mlir::Value address, int64_t bytes);
-  /// Makes a group of this thread's stores since the last one.
+  /// Commits this thread's stores since the last commit as a bulk group.
   void commitStores();
-  /// Waits until at most `groups` of them are under way: have not been read
-  /// from shared memory with `read`, else are not visible.
+  /// Waits until at most `groups` bulk groups are pending. With `read`, waits
+  /// until their shared memory was read; otherwise until the stores are
+  /// visible.
   void waitStores(int64_t groups, bool read);
-  /// Writes 1, 2 or 4 words (i32) to shared memory, at a multiple of their
-  /// size.
+  /// Stores 1, 2 or 4 words (i32) to shared memory, aligned to their size.
   void storeShared(mlir::Value pointer, llvm::ArrayRef<mlir::Value> words);
-  /// Reads as many words (i32) in the same way.
+  /// Loads 1, 2 or 4 words (i32), aligned to their size.
   llvm::SmallVector<mlir::Value> loadShared(mlir::Value pointer, int64_t words);
-  /// Reads 1, 2 or 4 matrices of 8 rows of 16 bytes: lane i names row i % 8 of
-  /// matrix i / 8, and lane t gets word t % 4 of row t / 4 of each, as an i32
-  /// (PTX ISA, ldmatrix). All lanes of a warp take part.
+  /// Loads 1, 2 or 4 matrices of 8 rows of 16 bytes (PTX ISA, ldmatrix). Lane i
+  /// supplies the address of row i % 8 of matrix i / 8, and lane t receives
+  /// word t % 4 of row t / 4 of each matrix (i32). The whole warp must execute
+  /// it.
   llvm::SmallVector<mlir::Value> loadMatrices(mlir::Value pointer,
                                               int64_t count);
 
-  // tcgen05 (PTX ISA, TensorCore 5th Generation Family Instructions). All of a
-  // kernel are for CTA pairs, or none is.
+  // tcgen05 (PTX ISA, TensorCore 5th Generation Family Instructions). All
+  // instructions of a kernel are for CTA pairs, or none.
   void allocTensorMemory(mlir::Value slot, int64_t columns, bool pair);
   void freeTensorMemory(mlir::Value address, int64_t columns, bool pair);
   void fenceBeforeSync();
   void fenceAfterSync();
-  /// Copies one tile of 128 x 4 scales to 4 columns.
+  /// Copies a tile of 128 x 4 scales to 4 columns of tensor memory.
   void copyScaleTile(mlir::Value address, mlir::Value descriptor, bool pair);
-  /// One instruction with block scales; `a` and `b` are matrix descriptors.
+  /// Issues a block-scaled MMA; `a` and `b` are matrix descriptors.
   void mmaBlockScaled(const target::InstrDescriptor &instruction, mlir::Value d,
                       mlir::Value a, mlir::Value b, mlir::Value accumulate,
                       mlir::Value aScales, mlir::Value bScales);
-  /// One instruction without scales.
+  /// Issues an MMA without scales.
   void mma(const target::InstrDescriptor &instruction, mlir::Value d,
            mlir::Value a, mlir::Value b, mlir::Value accumulate);
-  /// Arrives when all that the thread started has completed; in a pair, at the
-  /// barriers of both CTAs.
+  /// Arrives at `barrier` when all MMAs and copies that this thread issued have
+  /// completed. In a pair, arrives at the barriers of both CTAs.
   void commit(mlir::Value barrier, bool pair);
-  /// Loads `columns` columns of this warp's 32 lanes, one lane a thread, and
-  /// waits; the result cannot be used before the wait.
+  /// Loads `columns` columns of this warp's 32 lanes, a lane per thread, and
+  /// waits. The result depends on the wait.
   mlir::Value loadTensorMemory(mlir::Value address, int64_t columns);
 
-  // wgmma (PTX ISA, Asynchronous Warpgroup Level Matrix Instructions), by all
-  // threads of a warpgroup.
+  // wgmma (PTX ISA, Asynchronous Warpgroup Level Matrix Instructions); all
+  // threads of a warpgroup execute each instruction.
   void fenceWarpgroup();
-  /// The registers (i32) that hold elements of 8 or 16 bits of A.
+  /// Returns the registers (i32) of an A fragment of 8- or 16-bit elements.
   llvm::SmallVector<mlir::Value> packWords(mlir::Value vector);
-  /// Adds to `accumulators` (a vector of f32, a thread's registers) the
-  /// MMAs of A and B, block by block. The result is there after a wait.
+  /// Adds A times B, block by block, to `accumulators` (the thread's vector of
+  /// f32). The result is valid after a wait.
   mlir::Value mmaWarpgroup(const WgmmaShape &shape, mlir::Value accumulators,
                            llvm::ArrayRef<WgmmaBlock> blocks);
-  /// Makes a group of the instructions since the last one.
+  /// Commits the wgmmas since the last commit as a group.
   void commitWarpgroup();
-  /// Waits until at most `pending` groups are under way. The result is
-  /// `accumulators`, and cannot be used before the wait if it `isRead`, by
-  /// others than the instructions that add to it.
+  /// Waits until at most `pending` groups are in flight and returns
+  /// `accumulators`. `isRead`: instructions other than wgmma use the result, so
+  /// their uses must depend on the wait.
   mlir::Value waitWarpgroup(mlir::Value accumulators, int64_t pending,
                             bool isRead);
 
-  // mma.sync (PTX ISA, mma), by all lanes of a warp.
-  /// The registers (i32) that hold a vector.
+  // mma.sync (PTX ISA, mma), executed by all lanes of a warp.
+  /// Returns the registers (i32) of a vector.
   llvm::SmallVector<mlir::Value> getWords(mlir::Value vector);
-  /// Eight E2M1 of a word (i32), those of even numbers and those of odd ones,
-  /// as words with a byte each, in its bits 2 to 5.
+  /// Expands the eight E2M1 elements of `word` (i32) to bytes, with each
+  /// element in bits 2 to 5. Returns the words of even and of odd elements.
   std::pair<mlir::Value, mlir::Value> spreadE2M1(mlir::Value word);
-  /// Adds MMAs of 16 rows and 8 columns to `accumulators`, a vector of f32.
+  /// Adds MMAs of 16 rows and 8 columns to `accumulators` (vector of f32).
   mlir::Value mmaSync(const MmaSyncShape &shape, mlir::Value accumulators,
                       llvm::ArrayRef<MmaSyncStep> steps);
 
-  /// The matrix descriptor of a place in shared memory: `word`, which is that
-  /// of address 0, plus the place.
+  /// Returns the matrix descriptor of a shared-memory pointer: `word`, the
+  /// descriptor of address 0, plus the encoded address.
   mlir::Value matrixDescriptor(uint64_t word, mlir::Value pointer);
 
-  /// Writes one i16 or i32, or 4 or 8 i32, at `pointer` (global) plus `offset`
-  /// bytes, which is a multiple of their size, without taking place in the L1
-  /// cache, if `condition` holds (i1; null: always).
+  /// Stores an i16 or i32, or 4 or 8 i32, at `pointer` (global) plus `offset`
+  /// bytes, aligned to their size and without allocating in L1. Predicated by
+  /// `condition` (i1) unless null.
   void storeGlobal(mlir::Value pointer, int64_t offset,
                    llvm::ArrayRef<mlir::Value> words, mlir::Value condition,
                    mlir::Value policy = {});
-  /// Adds 1 or 4 f32, given by their bits, to those in memory, each in one
-  /// piece and in no order with others.
+  /// Atomically adds 1 or 4 f32, given by their bits, with relaxed ordering.
   void addGlobal(mlir::Value pointer, int64_t offset,
                  llvm::ArrayRef<mlir::Value> words, mlir::Value condition,
                  mlir::Value policy = {});
 
-  /// Reads a vector that nothing writes while the kernel runs.
+  /// Loads a vector from memory that is constant while the kernel runs.
   mlir::Value loadGlobal(mlir::Value pointer, mlir::VectorType type);
 
-  // A warp's lanes, all of which take part.
-  /// The value (i32) of the lane whose number differs in these bits.
+  // Warp-wide operations; all lanes must execute them.
+  /// Returns the value (i32) of the lane with this lane's index xor `lanes`.
   mlir::Value shuffleXor(mlir::Value value, int64_t lanes);
-  /// That of the lane whose number is so much lower, or the lane's own.
+  /// Returns the value of the lane that is `lanes` lower, or this lane's own.
   mlir::Value shuffleUp(mlir::Value value, int64_t lanes);
-  /// That of the lane with this number.
   mlir::Value shuffleFrom(mlir::Value value, mlir::Value lane);
-  /// The lanes for which the condition holds, as the bits of an i32.
+  /// Returns the mask (i32) of lanes for which the condition holds.
   mlir::Value ballot(mlir::Value condition);
-  /// The largest unsigned value (i32) of them.
+  /// Returns the unsigned maximum (i32) over the warp.
   mlir::Value largestInWarp(mlir::Value value);
 
-  // Global memory that CTAs share.
-  /// An i32 that others may be raising: what it was at some time.
+  // Global memory shared between CTAs.
+  /// Loads an i32 that other threads may be raising; the value may be stale.
   mlir::Value loadRelaxed(mlir::Value pointer);
-  /// Raises an i32 in global memory to `value` (unsigned), whatever others do.
+  /// Atomically raises an i32 in global memory to at least `value` (unsigned).
   void raiseGlobal(mlir::Value pointer, mlir::Value value);
-  /// Adds to an i32 in global memory, whatever others do, and returns what it
-  /// was before.
+  /// Atomically adds to an i32 in global memory and returns its old value.
   mlir::Value addAndFetchBefore(mlir::Value pointer, mlir::Value value);
-  /// The number (i32) at a global address, which then becomes one more, or 0
-  /// after `last`.
+  /// Atomically increments the i32 at a global address, wrapping to 0 after
+  /// `last`, and returns its old value.
   mlir::Value drawFromCounter(mlir::Value counter, mlir::Value last);
 
   // Conversions.
-  /// Two f32 to a float type of 6 or 8 bits (as i16), to nearest even and
-  /// saturated; `hi` gets the upper bits.
+  /// Converts two f32 to a 6- or 8-bit float type (packed in i16), to nearest
+  /// even and saturating. `hi` is placed in the upper bits.
   mlir::Value convertToNarrow(mlir::Value hi, mlir::Value lo, mlir::Type type);
-  /// Two numbers of a float type of 4 bits (in an i8), 6 or 8 (i16) as f16.
+  /// Converts two elements of a 4-bit (i8), 6- or 8-bit (i16) float type to
+  /// f16.
   mlir::Value widenNarrow(mlir::Value pair, mlir::Type type);
-  /// The low one of two E4M3 numbers (i16) as f32.
+  /// Converts the low element of two E4M3 (i16) to f32.
   mlir::Value widenE4M3(mlir::Value pair);
-  /// Two f32 as f16 or bf16 in an i32.
+  /// Converts two f32 to f16 or bf16, packed in an i32.
   mlir::Value convertToHalves(mlir::Value hi, mlir::Value lo, mlir::Type type);
-  /// Two f32 as f8E8M0FNU in an i16 (cvt.rp.satfinite.ue8m0x2).
+  /// Converts two f32 to f8E8M0FNU, packed in an i16
+  /// (cvt.rp.satfinite.ue8m0x2).
   mlir::Value convertToScalesUp(mlir::Value hi, mlir::Value lo);
-  /// The product of two f32.
+  /// Multiplies two f32 with directed rounding.
   mlir::Value multiply(mlir::Value a, mlir::Value b, Direction direction);
-  /// 1 / x but for the last bit, for numbers that are not subnormal.
+  /// Returns an approximate 1 / x for normal x; only the last bit may be wrong.
   mlir::Value reciprocal(mlir::Value f32);
-  /// The larger magnitude of two f32 (`type`), or of each half of two pairs of
-  /// bf16 or f16, all as i32: NaN if either is one. Its sign is any.
+  /// Returns the larger magnitude of two f32 (`type`), or per half of two pairs
+  /// of bf16 or f16, all as i32. NaN if either is NaN; the sign is unspecified.
   mlir::Value largerMagnitude(mlir::Value a, mlir::Value b, mlir::Type type);
-  /// Two i16 in an i32. Results of conversions cost nothing to join.
+  /// Packs two i16 into an i32. Free for results of conversions.
   mlir::Value joinHalves(mlir::Value lo, mlir::Value hi);
-  /// Eight f32 as E2M1 in an i32, the first in the lowest bits.
+  /// Converts eight f32 to E2M1, packed in an i32 with the first in the lowest
+  /// bits.
   mlir::Value convertToE2M1(mlir::ValueRange eight);
-  /// A vector of two f32.
+  /// Returns a vector of two f32.
   mlir::Value joinFloats(mlir::Value lo, mlir::Value hi);
-  /// Bytes of `lo` (0 to 3) and `hi` (4 to 7); hexadecimal digits of
-  /// `selector` name them, the last digit that of the lowest byte.
+  /// Selects bytes of `lo` (0 to 3) and `hi` (4 to 7). Each hexadecimal digit
+  /// of `selector` selects a byte, the last digit the lowest.
   mlir::Value permute(mlir::Value lo, mlir::Value hi, uint32_t selector);
 
-  // Numbers, of type f32.
-  /// 1 / x, off by 1 ulp at most where neither is subnormal.
+  // Arithmetic on f32.
+  /// Returns 1 / x with an error of at most 1 ulp if neither is subnormal.
   mlir::Value approximateReciprocal(mlir::Value x);
-  /// `limit` with the sign of x where |x| > limit; NaN stays.
+  /// Clamps |x| to `limit` and keeps the sign; NaN is unchanged.
   mlir::Value clampMagnitude(mlir::Value x, mlir::Value limit);
 
 private:
-  /// The same values after all instructions with side effects before, as LLVM
-  /// sees it.
+  /// Returns the values tied, by an empty asm statement, to the position after
+  /// all earlier instructions with side effects.
   llvm::SmallVector<mlir::Value> tie(mlir::ValueRange values,
                                      llvm::StringRef constraint);
-  /// An instruction on 1, 4 or 8 words in global memory.
+  /// Emits `instruction` on 1, 4 or 8 words in global memory.
   void accessGlobal(mlir::StringRef instruction, mlir::StringRef type,
                     mlir::Value pointer, int64_t offset,
                     llvm::ArrayRef<mlir::Value> words, mlir::Value condition,
                     mlir::Value policy);
-  /// Multicast mask of both CTAs of a pair, which is a whole cluster; or null.
+  /// Returns the multicast mask of both CTAs of a pair, or null. A pair is a
+  /// whole cluster.
   mlir::Value maskOf(bool both);
   mlir::Value tensorPointer(mlir::Value address);
-  /// A pointer to shared memory of this CTA as one of the cluster's.
+  /// Converts a shared-memory pointer of this CTA to the cluster address space.
   mlir::Value inCluster(mlir::Value pointer);
 };
 
-/// A pointer as another one and constant bytes: buffers and barriers of a stage
-/// have its start in common.
+/// Splits a pointer into a base and constant bytes. Buffers and barriers of a
+/// stage share a base.
 std::pair<mlir::Value, int64_t> splitOffset(mlir::Value pointer);
 
-/// Name of the global that stands for dynamic shared memory.
+/// Name of the global that represents dynamic shared memory.
 inline constexpr llvm::StringLiteral kDynamicSharedName = "mx_dynamic_shared";
 
 } // namespace mx::mxgpu

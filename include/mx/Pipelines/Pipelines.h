@@ -1,10 +1,8 @@
 //===- Pipelines.h - Pass pipelines of mx -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// The pipelines are library functions, so that another compiler can put them
-// into its own; tools only parse flags.
-//
+// Pipelines are library functions so that other compilers can embed them; tools
+// only parse flags.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_PIPELINES_PIPELINES_H
@@ -16,15 +14,14 @@
 
 namespace mx {
 
-/// What all pipelines of mx begin with, before anything folds: sizes that are
-/// not there are refused, and views that upstream folds wrongly are rewritten.
+/// First passes of all mx pipelines, before any folding: rejects missing sizes
+/// and rewrites views that upstream folds incorrectly.
 void buildMXBeginPipeline(mlir::OpPassManager &pm);
 
-/// Functions on tensors -> functions on memrefs with identity layouts, whose
-/// scale tensors have the shapes that they have in memory.
+/// Bufferizes functions on tensors to functions on memrefs with identity
+/// layouts. Scale tensors get their shape in memory.
 void addBufferization(mlir::OpPassManager &pm);
 
-/// Options of `mx-to-nvvm` and `mx-to-mxgpu`.
 struct MXToNVVMOptions : public mlir::PassPipelineOptions<MXToNVVMOptions> {
   Option<std::string> chip{
       *this, "chip",
@@ -69,45 +66,46 @@ struct MXToNVVMOptions : public mlir::PassPipelineOptions<MXToNVVMOptions> {
       llvm::cl::init(true)};
 };
 
-/// Tensor functions with mx operations -> host functions on memrefs that hold
-/// device memory, with `gpu.launch_func`, and one `gpu.module` of `llvm.func`
+/// Lowers tensor functions with mx operations to host functions on memrefs in
+/// device memory with `gpu.launch_func`, and a `gpu.module` of `llvm.func`
 /// kernels.
 void buildMXToNVVMPipeline(mlir::OpPassManager &pm,
                            const MXToNVVMOptions &options);
 
-/// How `mx-to-nvvm` begins: functions without calls, whose operations are fused
-/// as `options` say. What it leaves compiles to the same with or without
-/// `fuse`.
+/// First passes of `mx-to-nvvm`: inlines calls and fuses operations as
+/// `options` request. Later passes produce the same code from its output with
+/// and without `fuse`.
 void buildMXFusionPipeline(mlir::OpPassManager &pm,
                            const MXToNVVMOptions &options);
 
-/// How `mx-to-mxgpu` begins: functions whose matmuls are those that schedules
-/// are chosen for.
+/// First passes of `mx-to-mxgpu`: rewrites matmuls to the forms for which
+/// schedules are chosen.
 void buildMXToMatmulsPipeline(mlir::OpPassManager &pm,
                               const MXToNVVMOptions &options);
 
-/// The first part of `mx-to-nvvm`: functions on memrefs that launch allocated
-/// `mxgpu.kernel`s. Attributes say what arguments and results were.
+/// First part of `mx-to-nvvm`: lowers to functions on memrefs that launch
+/// allocated `mxgpu.kernel`s. Attributes keep the original types of arguments
+/// and results.
 void buildMXToMXGPUPipeline(mlir::OpPassManager &pm,
                             const MXToNVVMOptions &options);
 
-/// `mx-to-mxgpu`, and then what the host does as plans of the `mxplan` dialect,
+/// Runs `mx-to-mxgpu`, then lowers host code to plans of the `mxplan` dialect,
 /// which become manifests.
 void buildMXToPlanPipeline(mlir::OpPassManager &pm,
                            const MXToNVVMOptions &options);
 
-/// The kernels' part of `mx-to-nvvm`, after what the host does was lowered.
+/// Lowers kernels, the second part of `mx-to-nvvm`. Host code must be lowered
+/// already.
 void buildMXGPUToNVVMPipeline(mlir::OpPassManager &pm);
 
-/// What `mx-to-nvvm` leaves -> the LLVM dialect with the kernels embedded as
-/// PTX and calls to the runtime's `mgpu*` functions.
+/// Lowers the output of `mx-to-nvvm` to the LLVM dialect, with embedded PTX
+/// kernels and calls of the runtime's `mgpu*` functions.
 void buildMXHostToLLVMPipeline(mlir::OpPassManager &pm);
 
-/// Tensor functions with mx operations -> the LLVM dialect for the host CPU:
-/// the reference path.
+/// Lowers tensor functions with mx operations to the LLVM dialect for the host
+/// CPU (the reference path).
 void buildMXToCPUPipeline(mlir::OpPassManager &pm);
 
-/// Makes the pipelines known to the pass registry.
 void registerMXPipelines();
 
 } // namespace mx

@@ -1,14 +1,11 @@
-//===- Plan.h - What a compiled program does on the host --------*- C++ -*-===//
+//===- Plan.h - Host part of compiled programs ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The host part of a compiled entry as data: which kernels are launched in
-// which order, on which grids, with which tensor maps, and where intermediate
-// results lie. Written by the compiler as a manifest
-// (docs/reference/Manifest.md), run by the runtime; neither MLIR nor LLVM is
-// needed to read or to run it.
-//
-// What is known before a call stands in tables. What is only known on the way,
-// because a loop or a number that was read decides it, is computed by steps.
+// The host part of a compiled entry as data: kernel launches in order, with
+// grids, tensor maps and locations of intermediate results. The compiler writes
+// a manifest (docs/reference/Manifest.md), and the runtime executes it without
+// MLIR or LLVM. Tables contain values known before a call. Steps compute values
+// that depend on loops or on numbers read from memory.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_PLAN_PLAN_H
@@ -21,26 +18,26 @@
 
 namespace mx::plan {
 
-/// Of the manifest. A reader refuses any other.
+/// Version of the manifest format. Readers reject other versions.
 inline constexpr int64_t kFormat = 4;
-/// Of the workspace and of every buffer in it, of constants on the device and
-/// in their file, in bytes.
+/// Alignment of the workspace, its buffers, and constants on the device and in
+/// their file, in bytes.
 inline constexpr int64_t kWorkspaceAlignment = 256;
-/// Of arrays in device memory: kernels read and write 16 bytes at once.
+/// Alignment of arrays in device memory in bytes: kernels use 16-byte accesses.
 inline constexpr int64_t kArrayAlignment = 16;
-/// Stands for an extent that an argument's array decides.
+/// Extent that is taken from an argument's array.
 inline constexpr int64_t kDynamic = -1;
 
-/// Steps that one call may take, each round of a loop included: what a file
-/// asks for must end. That is about a second of arithmetic.
+/// Maximum number of steps of a call, counting each iteration of a loop, so
+/// that every call terminates. Takes about a second of arithmetic.
 inline constexpr int64_t kMaxSteps = int64_t(1) << 25;
 
-/// Blocks within one another: a file is nested no deeper than Json.cpp reads.
+/// Maximum nesting of blocks, limited by the nesting that Json.cpp reads.
 inline constexpr size_t kMaxDepth = 32;
 
-/// Device memory: brought by the caller, a slice of the workspace, a constant
-/// of the program, a window of a rank group, one of those that a step chose,
-/// or, once that is known, memory that a step took.
+/// Device memory: passed by the caller, a slice of the workspace, a constant of
+/// the program, a window of a rank group, a buffer chosen by a step, or (in
+/// resolved form) memory allocated by a step.
 struct Buffer {
   enum Kind : uint8_t {
     Argument,
@@ -57,47 +54,47 @@ struct Buffer {
   bool operator==(const Buffer &other) const {
     return kind == other.kind && index == other.index;
   }
-  /// "arg0", "result0", "work0", "const0", "win0", "buf0".
+  /// Returns "arg0", "result0", "work0", "const0", "win0" or "buf0".
   std::string str() const;
   static std::optional<Buffer> parse(std::string_view text);
-  /// The number that is its address, unless it is Taken.
+  /// Returns the address of the buffer, which must not be Taken.
   Number getAddress() const;
 };
 
-/// What an argument or a result is: an array of `dtype`, NumPy's name without
-/// the byte order, or a number.
+/// Argument or result: an array of `dtype` (NumPy name without byte order), or
+/// a number.
 struct Value {
   std::string name;
-  /// In MLIR, for people.
+  /// MLIR type, for display.
   std::string type;
   std::string dtype;
   bool isNumber = false;
 };
 
 struct Argument : Value {
-  /// kDynamic where any extent will do.
+  /// kDynamic for any extent.
   std::vector<int64_t> shape;
 };
 
 struct Result : Value {
   std::vector<Number> shape;
-  /// Of a number.
+  /// Value of a result that is a number.
   Number value;
-  /// Whether only the run knows the shape: the call takes the memory, and gives
-  /// what `buffer` is at the end.
+  /// The shape is only known at run time: the call allocates the memory and
+  /// returns the final value of `buffer`.
   bool isTaken = false;
   Buffer buffer;
 };
 
-/// Checked before anything is launched. In `message` each "{}" stands for one
-/// of `values`.
+/// Condition checked before any launch. `values` replace each "{}" in
+/// `message`.
 struct Requirement {
   Number condition;
   std::string message;
   std::vector<Number> values;
 };
 
-/// A slice of the workspace.
+/// Slice of the workspace.
 struct WorkBuffer {
   Number offset, bytes;
 };
@@ -106,23 +103,23 @@ struct WorkBuffer {
 struct RankGroup {
   std::string name;
   int64_t size = 1;
-  /// Of each rank, at most: a window has rows for as many.
+  /// Maximum number of tokens per rank; determines the rows of windows.
   int64_t tokens = 0;
 };
 
-/// A slice of the memory of a rank group, in which rows of all ranks arrive.
+/// Slice of the memory of a rank group that receives rows of all ranks.
 struct Window {
   unsigned group = 0;
-  /// A multiple of kWorkspaceAlignment.
+  /// Multiple of kWorkspaceAlignment.
   int64_t offset = 0;
   int64_t bytes = 0;
 };
 
-/// What cuTensorMapEncodeTiled takes: dimensions are innermost first and in
-/// elements, strides in bytes and of dimensions 1 and up.
+/// Arguments of cuTensorMapEncodeTiled. Dimensions are innermost first, in
+/// elements; strides are in bytes and start at dimension 1.
 struct TensorMap {
   Buffer buffer;
-  /// In bytes.
+  /// Offset in bytes.
   Number offset;
   target::TensorMapType type = target::TensorMapType::U8;
   std::vector<Number> dims, strides;
@@ -132,14 +129,14 @@ struct TensorMap {
   target::TensorMapFill fill = target::TensorMapFill::Zero;
 };
 
-/// A parameter of a kernel.
+/// Parameter of a kernel.
 struct Parameter {
   enum Kind : uint8_t {
-    Pointer,   ///< the address `number` bytes after that of `buffer`
+    Pointer,   ///< address of `buffer` plus `number` bytes
     TensorMap, ///< 128 bytes of tensor map `index`
     Integer,   ///< `number` in `bytes` bytes
-    Float,     ///< the float of `bytes` bytes whose bits `number` are
-    Argument,  ///< the number that is argument `index`
+    Float,     ///< float of `bytes` bytes with the bits `number`
+    Argument,  ///< number passed as argument `index`
     Bytes      ///< `data`
   };
   Kind kind = Integer;
@@ -150,7 +147,7 @@ struct Parameter {
   std::vector<uint8_t> data;
 };
 
-/// A number or a buffer, where either may be.
+/// Number or buffer.
 struct Operand {
   Operand() = default;
   Operand(Number number) : number(number) {}
@@ -162,7 +159,7 @@ struct Operand {
 
 struct Step;
 
-/// What is done in order, and what it gives to the step around it.
+/// Steps in order, and the operands passed to the enclosing step.
 struct Block {
   std::vector<Step> steps;
   std::vector<Operand> yields;
@@ -170,23 +167,23 @@ struct Block {
 
 struct Step {
   enum Kind : uint8_t {
-    // These go onto the stream.
+    // Steps on the stream.
     Launch,    ///< a kernel
-    AllGather, ///< segment r of `to`, `bytes` long, comes from rank r
+    AllGather, ///< segment r of `to` (`bytes` long) becomes rank r's
     AllToAll,  ///< segment r of `from` goes to this rank's in `to` on rank r
     Memset,    ///< fill the first `bytes` of `to`
-    Copy,      ///< the first `bytes` of `from` to `to`
-    // These are done on the host.
-    Compute, ///< `results[0]` is what the expression gives
-    Require, ///< a requirement that is known here
-    Encode,  ///< tensor map `index`
-    Read,    ///< waits; `results[0]` is the number at `offset` of `from`
-    Choose,  ///< `results[0]` is the first of `among` that is not in `besides`
-    Take,    ///< `results[0]` is memory of `bytes`
+    Copy,      ///< copy the first `bytes` of `from` to `to`
+    // Steps on the host.
+    Compute, ///< `results[0]` is the value of the expression
+    Require, ///< check a requirement
+    Encode,  ///< encode tensor map `index`
+    Read,    ///< wait, then `results[0]` is the number at `offset` of `from`
+    Choose,  ///< `results[0]` is the first of `among` not in `besides`
+    Take,    ///< `results[0]` is newly allocated memory of `bytes`
     If,      ///< block 0 unless the condition is 0, else block 1
-    Switch,  ///< the block whose case the condition is, else the last
+    Switch,  ///< block of the case equal to the condition, else the last
     For,     ///< block 0 for each number of a range
-    While    ///< block 1 as long as block 0 first yields another number than 0
+    While    ///< block 1 while block 0 first yields a nonzero number
   };
   Kind kind = Launch;
   // Launch
@@ -195,11 +192,11 @@ struct Step {
   std::vector<Parameter> parameters;
   // AllGather and AllToAll
   unsigned group = 0;
-  // These, Memset, Copy and Read
+  // AllGather, AllToAll, Memset, Copy and Read
   Buffer to, from;
   uint8_t byte = 0;
   Number bytes, offset;
-  /// Read: of the number, an integer.
+  /// Read: integer type of the number.
   std::string dtype;
   // Compute, Require, Encode
   Expression expression;
@@ -211,24 +208,24 @@ struct Step {
   // If, Switch, For and While
   Number condition;
   std::vector<int64_t> cases;
-  /// From, to and by how much.
+  /// Start, end and step.
   std::array<Number, 3> range = {0, 0, 1};
-  /// The number of a round.
+  /// Induction variable.
   Number induction;
-  /// Values ("v7") and buffers ("buf0") that this step defines. Of a loop those
-  /// that it carries: they begin as `inits`, and become what a round yields.
-  /// While: followed by what block 0 yields to block 1, and the last time to
-  /// what comes after the loop.
+  /// Values ("v7") and buffers ("buf0") that this step defines. For loops, the
+  /// loop-carried values: initialized to `inits`, then set to the yields of
+  /// each iteration. While: followed by the operands that block 0 passes to
+  /// block 1 and, at the end, to the steps after the loop.
   std::vector<Operand> results, inits;
   std::vector<Block> blocks;
 };
 
-/// An array that the program brings: a slice of the file of constants, which is
-/// in device memory as long as the program is loaded. Nothing writes it.
+/// Read-only array of the program: a slice of the file of constants, in device
+/// memory while the program is loaded.
 struct Constant {
-  /// For people: of what the program calls it, or a number.
+  /// Name for display: from the program, or a number.
   std::string name;
-  /// In the file, a multiple of kWorkspaceAlignment.
+  /// Offset in the file, a multiple of kWorkspaceAlignment.
   int64_t offset = 0;
   int64_t bytes = 0;
 };
@@ -237,9 +234,10 @@ struct Kernel {
   std::string name;
   std::array<int64_t, 3> block = {1, 1, 1};
   int64_t dynamicSharedMemory = 0;
-  /// May start before the kernel before it has ended, and waits for it itself.
+  /// Programmatic dependent launch: the kernel may start before the previous
+  /// kernel ends, and waits for its completion.
   bool programmatic = false;
-  /// For people; empty where there is none.
+  /// Schedule for display; may be empty.
   std::string schedule;
 };
 
@@ -247,7 +245,7 @@ struct Entry {
   std::string name;
   std::vector<Argument> arguments;
   std::vector<Result> results;
-  /// Each refers to earlier ones only.
+  /// Expressions only refer to earlier expressions.
   std::vector<Expression> values;
   std::vector<Requirement> requirements;
   Number workspaceBytes;
@@ -259,9 +257,9 @@ struct Entry {
 
 /// A compiled program.
 struct Manifest {
-  /// The GPU it was compiled for: "sm_100a".
+  /// Target GPU: "sm_100a".
   std::string target;
-  /// Files beside the manifest; empty where there is none.
+  /// Files in the directory of the manifest; empty if absent.
   std::string ptx, cubin, data;
   std::vector<Constant> constants;
   std::vector<RankGroup> groups;
@@ -269,52 +267,53 @@ struct Manifest {
   std::vector<Entry> entries;
 };
 
-/// Bytes of an item of a dtype; 0 if it is none that a plan takes.
+/// Returns the bytes of an item, or 0 for an unsupported dtype.
 int64_t getItemBytes(const std::string &dtype);
 
-/// The manifest as JSON. The same manifest gives the same text.
+/// Returns the manifest as JSON. Output is deterministic.
 std::string writeManifest(const Manifest &manifest);
 
-/// Reads what writeManifest wrote. Trusts nothing: whatever it returns without
-/// an error is complete and refers only to what is there. Returns an empty
-/// string, or a message that begins with "line:column: " and names the place.
+/// Reads the output of writeManifest. Validates untrusted input: a manifest
+/// read without an error is complete, with valid references. Returns an empty
+/// string, or a message that starts with "line:column: ".
 std::string readManifest(std::string_view text, Manifest &manifest);
 
 //===----------------------------------------------------------------------===//
 // Evaluation
 //===----------------------------------------------------------------------===//
 
-/// What a call brings, and what the program and the device bring to it.
+/// Inputs of a call from the caller, the program and the device.
 struct Inputs {
-  /// The extents of each argument; empty for numbers.
+  /// Extents of each argument; empty for numbers.
   std::vector<std::vector<int64_t>> shapes;
-  /// The value of each argument that is an integer, the bits of an f32.
+  /// Value of each integer argument, bits of f32 arguments.
   std::vector<int64_t> integers;
-  /// Device addresses. Without them whatever depends on one is left out.
+  /// Device addresses. If absent, expressions that depend on an address are
+  /// skipped.
   bool hasAddresses = false;
   std::vector<int64_t> argumentAddresses, resultAddresses;
   int64_t workspaceAddress = 0;
-  /// Of the manifest; null if it has none.
+  /// Constants of the manifest, or null.
   const std::vector<Constant> *constants = nullptr;
   std::vector<int64_t> constantAddresses;
-  /// Of the manifest, as `constants`.
+  /// Rank groups of the manifest, or null.
   const std::vector<RankGroup> *groups = nullptr;
-  /// Of this process in each of them.
+  /// Rank of this process in each rank group.
   std::vector<int64_t> ranks;
   std::vector<int64_t> windowAddresses;
   int64_t smCount = 0;
-  /// What findAddresses says of the entry, where it is known.
+  /// Result of findAddresses for the entry, if known.
   const std::vector<bool> *addresses = nullptr;
 };
 
-/// The numbers of one call.
+/// Values of a call.
 struct Numbers {
   const Entry *entry = nullptr;
   const Inputs *inputs = nullptr;
   std::vector<int64_t> values;
-  /// What "buf0" and so on are.
+  /// Buffers that "buf0" and so on refer to.
   std::vector<Buffer> chosen;
-  /// Memory that steps took.
+  /// Memory that steps allocated.
   struct Memory {
     int64_t address, bytes;
   };
@@ -325,49 +324,47 @@ struct Numbers {
            : number.kind == Number::Value  ? values[size_t(number.value)]
                                            : getGiven(number);
   }
-  /// Defines a value, or changes one that a loop carries.
+  /// Defines a value, or updates a loop-carried value.
   void set(const Number &value, int64_t number);
   int64_t getAddress(const Buffer &buffer) const;
-  /// The argument, result, constant, window or slice of the workspace that a
-  /// buffer is.
+  /// Returns the argument, result, constant, window, workspace slice or
+  /// allocation to which `buffer` refers.
   Buffer resolve(const Buffer &buffer) const;
   void choose(const Buffer &buffer, const Buffer &resolved);
-  /// The value of the expression, or nothing and why.
+  /// Returns the value of the expression, or nothing and sets `error`.
   std::optional<int64_t> compute(const Expression &expression,
                                  std::string &error) const;
 
 private:
-  /// What is neither a constant nor a value.
+  /// Returns a number that is neither a constant nor a value.
   int64_t getGiven(const Number &number) const;
 };
 
-/// Checks the arguments' shapes, computes all values and checks the
-/// requirements and the workspace. Returns an empty string, or what is wrong.
+/// Checks the shapes of the arguments, computes all values and checks the
+/// requirements and the workspace. Returns an empty string or an error message.
 std::string evaluate(const Entry &entry, const Inputs &inputs,
                      Numbers &numbers);
 
-/// Whether a requirement holds: an empty string, or its message.
+/// Checks a requirement. Returns an empty string or its message.
 std::string check(const Requirement &requirement, const Numbers &numbers,
                   bool hasAddresses = true);
 
-/// Checks the sizes and the parameters of a read, or of a step that goes onto
-/// the stream, whose numbers are all known. Returns an empty string, or what is
-/// wrong.
+/// Checks sizes and parameters of a Read or stream step with known numbers.
+/// Returns an empty string or an error message.
 std::string check(const Entry &entry, const Step &step, const Numbers &numbers);
 
-/// Bytes of a buffer in a call.
 int64_t getBytes(const Entry &entry, const Buffer &buffer,
                  const Numbers &numbers);
 
-/// Whether the number follows from an address, for each value in the table of
-/// an entry. Those that steps define count as such: sizes must not follow from
+/// Returns, for each value of an entry, true if it depends on an address.
+/// Values defined by steps count as dependent, because sizes must not depend on
 /// them either.
 std::vector<bool> findAddresses(const Entry &entry);
 bool dependsOnAddress(const Number &number, const std::vector<bool> &values);
 bool dependsOnAddress(const Expression &expression,
                       const std::vector<bool> &values);
-/// Whether the workspace or the shape of a result follows from the value of an
-/// argument, for each argument of an entry.
+/// Returns, for each argument of an entry, true if the workspace or the shape
+/// of a result depends on its value.
 std::vector<bool> findSizeArguments(const Entry &entry);
 
 } // namespace mx::plan

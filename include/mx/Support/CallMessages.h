@@ -1,8 +1,8 @@
-//===- CallMessages.h - What is wrong with a call ---------------*- C++ -*-===//
+//===- CallMessages.h - Messages about invalid calls ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The reference path finds it in compiled code, the runtime in a plan: the
-// words are the same.
+// Shared by the reference path, which reports from compiled code, and the
+// runtime, which reports from a plan.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_SUPPORT_CALLMESSAGES_H
@@ -10,7 +10,7 @@
 
 namespace mx {
 
-/// Followed by the step.
+/// The step follows.
 inline constexpr char kLoopStepMessage[] =
     "expected a loop with a step of at least 1, found ";
 

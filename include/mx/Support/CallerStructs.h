@@ -1,12 +1,11 @@
-//===- CallerStructs.h - Structs of callers of any version ------*- C++ -*-===//
+//===- CallerStructs.h - Versioned structs of C callers ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A struct of a C interface begins with `size_t structSize`, which the caller
-// sets to its sizeof. Later versions only append fields, so a caller that was
-// built with an older header has the beginning of the struct and the library
-// takes zeros for the rest. A caller with a newer header may leave its new
-// fields at zero; one that sets them asks for what this library cannot do and
-// is told so. (The rule is that of Linux' copy_struct_from_user.)
+// A struct of a C interface begins with `size_t structSize`, set by the caller
+// to sizeof. Later versions only append fields. For a caller with an older
+// header the library assumes zeros for the missing fields. A caller with a
+// newer header must leave unknown fields zero, otherwise the call fails. (Same
+// rule as copy_struct_from_user in Linux.)
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_SUPPORT_CALLERSTRUCTS_H
@@ -19,21 +18,21 @@
 #include <string>
 #include <type_traits>
 
-/// Bytes of `type` from its beginning to the end of `field`.
+/// Bytes of `type` from its start to the end of `field`.
 #define MX_SIZE_WITH(type, field)                                              \
   (offsetof(type, field) + sizeof(((type *)nullptr)->field))
 
 namespace mx {
 
-/// What is wrong with the size of a caller's struct, "" if nothing is. `least`
-/// is the size that the call cannot do without.
+/// Returns an error message if the size of a caller's struct is invalid, else
+/// "". `least` is the smallest size that the call accepts.
 template <typename T>
 std::string checkStruct(const T *given, size_t least, const char *name) {
   static_assert(std::is_trivially_copyable_v<T> &&
                 std::is_standard_layout_v<T>);
   static_assert(offsetof(T, structSize) == 0);
   size_t size = given->structSize;
-  // That of every version is a multiple: with another one a field would be cut.
+  // Sizes of all versions are multiples; any other size would truncate a field.
   if (size >= least && size % alignof(T) == 0)
     return {};
   return std::string("expected structSize of ") + name + " to be " +
@@ -42,8 +41,8 @@ std::string checkStruct(const T *given, size_t least, const char *name) {
          ", found " + std::to_string(size) + ": set it to sizeof(" + name + ")";
 }
 
-/// Copies a caller's struct to `result`, whose missing fields become zero.
-/// Returns what is wrong with it, "" if nothing is.
+/// Copies a caller's struct to `result` and zeroes missing fields. Returns an
+/// error message, or "".
 template <typename T>
 std::string readStruct(const T *given, size_t least, const char *name,
                        T &result) {
@@ -51,7 +50,7 @@ std::string readStruct(const T *given, size_t least, const char *name,
     return wrong;
   size_t size = given->structSize;
   const char *bytes = reinterpret_cast<const char *>(given);
-  // More than any version will have: a size that was never set.
+  // Larger than any future version: the size was never set.
   constexpr size_t kMost = 1 << 16;
   bool isForeign = size > kMost;
   if (!isForeign && size > sizeof(T))
@@ -70,7 +69,7 @@ std::string readStruct(const T *given, size_t least, const char *name,
   return {};
 }
 
-/// Writes as much of `answer` as the caller's struct has room for.
+/// Writes the prefix of `answer` that fits in the caller's struct.
 template <typename T>
 std::string writeStruct(T *result, const char *name, const T &answer) {
   size_t size = result->structSize;
@@ -82,16 +81,16 @@ std::string writeStruct(T *result, const char *name, const T &answer) {
   return {};
 }
 
-/// An array of a caller's structs. They are read in place where they are of
-/// this version; their first field says how far the next one is away.
+/// Array of a caller's structs. Structs of the current version are read in
+/// place. The size of the first element is the stride.
 template <typename T>
 class CallerArray {
 public:
   CallerArray() = default;
   CallerArray(const T *first, int64_t count) : first(first), count(count) {}
 
-  /// What is wrong with an element, "" if nothing is; `what` names one:
-  /// "argument". Must hold before elements are read.
+  /// Returns an error message if an element is invalid, else "". `what` is a
+  /// noun for messages: "argument". Call this before reading elements.
   std::string check(size_t least, const char *name, const char *what) const {
     int64_t i = 0;
     while (i < count && first[i].structSize == sizeof(T))
@@ -109,12 +108,12 @@ public:
   }
 
 private:
-  /// Where not all are of this version.
+  /// Checks an array with elements of other versions.
   std::string checkOthers(size_t least, const char *name,
                           const char *what) const {
     for (int64_t i = 0; i < count; ++i) {
       const T *element = at(i);
-      // A field that is no size is told first.
+      // Report fields with invalid values first.
       T ignored;
       std::string wrong = readStruct(element, least, name, ignored);
       if (wrong.empty() && element->structSize != first->structSize)

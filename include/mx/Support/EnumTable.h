@@ -1,16 +1,14 @@
-//===- EnumTable.h - tables with a row for each enumerator ------*- C++ -*-===//
+//===- EnumTable.h - Tables indexed by enumerators --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// A table that is read by the number of an enumerator has its rows in the order
-// of the enumeration. Rows name their enumerator, so that the compiler can see
-// to it:
+// Rows of a table indexed by an enumerator must follow the order of the
+// enumeration. Each row names its enumerator, so the compiler can check the
+// order:
 //
 //   static_assert(isEnumTable<&KindInfo::kind>(kKinds));
 //
-// A table of as many rows as there are enumerators that lacks one ends with a
-// row of zeros, which is out of order, too.
-//
+// If a row is missing, the table ends with a row of zeros, which is also out of
+// order.
 //===----------------------------------------------------------------------===//
 #ifndef MX_SUPPORT_ENUMTABLE_H
 #define MX_SUPPORT_ENUMTABLE_H
@@ -19,7 +17,7 @@
 
 namespace mx {
 
-/// Whether `Key` of each row is the enumerator with the row's number.
+/// Returns true if `Key` of each row is the enumerator with the row's index.
 template <auto Key, typename Rows>
 constexpr bool isEnumTable(const Rows &rows) {
   size_t number = 0;
@@ -29,7 +27,7 @@ constexpr bool isEnumTable(const Rows &rows) {
   return true;
 }
 
-/// The row of a table of names.
+/// Row of a table of names.
 template <typename Enum>
 struct EnumName {
   Enum value;

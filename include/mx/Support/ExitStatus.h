@@ -1,8 +1,8 @@
-//===- ExitStatus.h - How every tool ends -----------------------*- C++ -*-===//
+//===- ExitStatus.h - Exit statuses of all tools ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One table for all tools: docs/guide/Run.md. A fault has the same status
-// whichever tool meets it, and whichever options are given.
+// Listed in docs/guide/Run.md. A fault has the same status in every tool and
+// with all options.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_SUPPORT_EXITSTATUS_H
@@ -11,17 +11,15 @@
 namespace mx {
 
 enum ExitStatus : int {
-  /// What was asked for was done, and nothing is wrong.
+  /// The request succeeded without faults.
   kExitClean = 0,
-  /// A fault was found by running: by a check, a comparison, a device or the
-  /// assembler.
+  /// A check, a comparison, a device or the assembler found a fault.
   kExitFault = 1,
-  /// Files, options or sizes that are refused, or more memory than there is.
+  /// Files, options or sizes are rejected, or memory is insufficient.
   kExitBadInput = 2,
-  /// The kernels wait for each other without end.
+  /// The kernels are deadlocked.
   kExitDeadlock = 3,
-  /// A comparison that was asked for compared no element: nothing is known of
-  /// the results.
+  /// A requested comparison compared no elements.
   kExitUnchecked = 4
 };
 

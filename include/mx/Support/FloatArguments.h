@@ -1,17 +1,18 @@
-//===- FloatArguments.h - Floats of another type as arguments ---*- C++ -*-===//
+//===- FloatArguments.h - Conversion of float arguments ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which .npy arrays of floats an argument takes that are not of its own type,
-// for all tools that read arguments:
+// Float types that an argument accepts besides its own, for all tools that read
+// .npy arguments:
 //
-//   argument   takes            how
+//   argument   accepts          conversion
 //   bf16       f16, f32, f64    rounded once, to nearest, ties to even
-//   f32        f16, f64         f16 exactly, f64 rounded likewise
-//   f64        f16, f32         exactly
+//   f32        f16, f64         f16 exact, f64 rounded likewise
+//   f64        f16, f32         exact
 //
-// Each has the range of f32, or takes what has less. f16 takes no other: it
-// ends at 65504, and ordinary values of f32 would become infinite. Integers are
-// never converted: u2 may be the bits of bf16, or integers.
+// These types have at least the range of f32, or the source has less. f16
+// arguments accept no other type: the largest f16 is 65504, so ordinary f32
+// values would become infinite. Integers are never converted: u2 may be the
+// bits of bf16, or integers.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_SUPPORT_FLOATARGUMENTS_H
@@ -25,24 +26,24 @@
 
 namespace mx {
 
-/// Whether an argument of `type`, as MLIR prints it, takes an array of `dtype`
-/// that is converted.
+/// Returns true if an argument of `type` (as MLIR prints it) accepts an array
+/// of `dtype` by conversion.
 bool convertsFloats(std::string_view type, std::string_view dtype);
 
-/// What to do about an array of `dtype` that an argument of `type` does not
-/// take, to be appended to "expected ..., found ..."; often empty.
+/// Returns a remedy for an array of `dtype` that an argument of `type` does not
+/// accept, to append to "expected ..., found ..."; often empty.
 std::string adviseOnFloats(std::string_view type, std::string_view dtype);
 
-/// The conversions of one run.
+/// Conversions of a run.
 class FloatConversions {
 public:
-  /// Makes the items of `array`, read from `path`, those of an argument of
-  /// `type`, where convertsFloats. NaNs stay NaNs of their sign, and numbers
-  /// beyond the range become infinite. Returns an empty string, or the message.
+  /// Converts the items of `array`, read from `path`, to `type` if
+  /// convertsFloats. NaNs keep their sign, and values beyond the range become
+  /// infinite. Returns an empty string or an error message.
   std::string convert(const std::string &path, std::string_view type,
                       NpyArray &array);
 
-  /// What was converted, in one line; empty if nothing was.
+  /// Returns a summary of one line, or an empty string without conversions.
   std::string text() const;
 
 private:

@@ -1,7 +1,7 @@
-//===- GroupLimits.h - What a group of ranks may have -----------*- C++ -*-===//
+//===- GroupLimits.h - Limits of rank groups --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The compiler, manifests and the runtime ask the same of a group.
+// Shared by the compiler, manifests and the runtime.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_SUPPORT_GROUPLIMITS_H
@@ -11,10 +11,10 @@
 
 namespace mx {
 
-/// Ranks of a rank group.
+/// Maximum number of ranks in a rank group.
 inline constexpr int64_t kMostRanks = 1024;
-/// Tokens of all ranks together, which are rows of a window: places of their
-/// pairs are i32.
+/// Maximum number of tokens of all ranks, the rows of a window: positions of
+/// their pairs are i32.
 inline constexpr int64_t kMostGroupTokens = INT32_MAX;
 
 } // namespace mx

@@ -1,13 +1,10 @@
-//===- HandleTable.h - Objects of a C interface by number -------*- C++ -*-===//
+//===- HandleTable.h - Handles of C interfaces ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A handle of a C interface is a number: a kind, a place in a table, and the
-// serial of the object that the place holds. The place of a destroyed object is
-// used again under the next serial, so a dead handle is told from a live one
-// for as long as the process lives, and a foreign one almost always.
-//
-// A lookup returns shared ownership: an object that one thread destroys stays
-// until the calls of other threads that found it have ended.
+// A handle encodes a kind, an index in a table and a serial number. An index is
+// reused with the next serial, so stale handles are always detected, and
+// foreign values almost always. Lookups return shared ownership: a destroyed
+// object lives until concurrent calls on it end.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_SUPPORT_HANDLETABLE_H
@@ -33,8 +30,8 @@ enum class HandleKind : uint8_t {
   Group,
 };
 
-/// Returns the mutex of all tables. fork() takes it too, so that no child finds
-/// it locked.
+/// Returns the mutex of all tables. fork() also takes the mutex, so that
+/// children never find it locked.
 inline std::mutex &getHandleMutex() {
   static std::mutex mutex;
   auto unlock = [] { mutex.unlock(); };
@@ -43,17 +40,18 @@ inline std::mutex &getHandleMutex() {
   return mutex;
 }
 
-/// `Handle` is the pointer type of the C interface; it is never dereferenced.
+/// `Handle` is the pointer type of the C interface, which is never
+/// dereferenced.
 template <typename Handle, typename Object>
 class HandleTable {
 public:
   explicit HandleTable(HandleKind kind) : kind(kind) {}
 
-  /// The handle of an object that is new to the table.
+  /// Adds an object and returns its handle.
   Handle add(std::shared_ptr<Object> object) {
     std::lock_guard<std::mutex> lock(getHandleMutex());
     if (unused.empty()) {
-      // Room first, so that remove() can always note the place.
+      // Reserve space first, so that remove() never allocates.
       unused.reserve(places.size() + 1);
       places.emplace_back();
       unused.push_back(uint32_t(places.size() - 1));
@@ -64,20 +62,20 @@ public:
     return toHandle(place, places[place].serial);
   }
 
-  /// The object; null where the handle is dead or of something else.
+  /// Returns the object, or null if the handle is stale or of another kind.
   std::shared_ptr<Object> find(Handle handle) const {
     std::lock_guard<std::mutex> lock(getHandleMutex());
     const Place *place = findPlace(handle);
     return place ? place->object : nullptr;
   }
 
-  /// The object, which the table no longer holds; null as find().
+  /// Removes and returns the object, or null as in find().
   std::shared_ptr<Object> remove(Handle handle) {
     std::lock_guard<std::mutex> lock(getHandleMutex());
     auto *place = const_cast<Place *>(findPlace(handle));
     if (!place)
       return nullptr;
-    // A place whose serials are spent is never used again.
+    // An index without unused serials is retired.
     if (++place->serial < kSerials)
       unused.push_back(uint32_t(place - places.data()));
     return std::move(place->object);
@@ -89,8 +87,8 @@ private:
     uint64_t serial = 1;
   };
 
-  // The top byte is set and even: no address of a process looks like this, and
-  // a caller that follows the handle faults at once.
+  // The top byte is set and even. No address of a process has this form, so
+  // dereferencing a handle faults immediately.
   static constexpr unsigned kSerialBits = 32, kPlaceBits = 24;
   static constexpr uint64_t kSerials = 1ull << kSerialBits;
   static_assert(sizeof(Handle) == 8, "handles have 64 bits");

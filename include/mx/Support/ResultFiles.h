@@ -1,4 +1,4 @@
-//===- ResultFiles.h - Where results are to be written ----------*- C++ -*-===//
+//===- ResultFiles.h - Checks of result paths -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -10,9 +10,8 @@
 
 namespace mx {
 
-/// What can be known about writing results before there are any: a run that
-/// ends with a message about a directory has been in vain. Returns an empty
-/// string, or the message.
+/// Checks paths of result files before a run, which would otherwise be wasted.
+/// Returns an empty string or an error message.
 std::string checkResultFiles(const std::vector<std::string> &paths);
 
 } // namespace mx

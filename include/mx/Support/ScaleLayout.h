@@ -1,21 +1,13 @@
-//===- ScaleLayout.h - where each block scale lies --------------*- C++ -*-===//
+//===- ScaleLayout.h - Layouts of block scales ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Where a scale lies in a tensor of rows x blocks scales of one byte each. In
-// the layout `linear` it is a row-major matrix; in `sf_128x4`, which tcgen05.cp
-// and the block-scaled tcgen05.mma read, it consists of tiles of 128 rows and 4
-// blocks in 512 contiguous bytes, tiles of one row of tiles adjacent.
-//
-// The tables of modes are the one description of a tile: the shape of tensors
-// of tiles, and addresses in kernels and on the CPU follow from them. Functions
-// take numbers, or values of the IR that have the same operators. The package
-// has a copy (mx_compiler/_ops/scale_tiles.py), which a test compares.
-//
-// Source: PTX ISA, "tcgen05 Scale Factor" layouts and
-// tcgen05.cp.32x128b.warpx4; cuBLAS documentation, "1D Block Scaling Factors
-// Layout".
-//
+// Maps rows x blocks scales of a byte to memory. `linear` is a row-major
+// matrix. `sf_128x4`, read by tcgen05.cp and block-scaled tcgen05.mma, stores
+// tiles of 128 rows and 4 blocks, in 512 contiguous bytes each, in row-major
+// order. Shapes and addresses in kernels and on the CPU derive from the tables
+// of modes. A test compares them with mx_compiler/_ops/scale_tiles.py. Sources:
+// PTX ISA, "tcgen05 Scale Factor" layouts and tcgen05.cp.32x128b.warpx4;
+// cuBLAS, "1D Block Scaling Factors Layout".
 //===----------------------------------------------------------------------===//
 #ifndef MX_SUPPORT_SCALELAYOUT_H
 #define MX_SUPPORT_SCALELAYOUT_H
@@ -31,18 +23,18 @@ namespace mx {
 // sf_128x4: tiles
 //===----------------------------------------------------------------------===//
 
-/// A dimension of a tile: coordinate / divisor % size, of a row or a block, and
-/// the bytes from one index to the next.
+/// Mode of a tile: index = coordinate / divisor % size of a row or block, with
+/// a stride in bytes.
 struct ScaleTileMode {
   int64_t divisor, size, stride;
 };
 
-/// Dimensions of a tile from the outermost to the innermost, those of the row
-/// first. CuTe writes ((32, 4), 4) : ((16, 4), 1).
+/// Modes of a tile from the outermost to the innermost, row modes first. In
+/// CuTe: ((32, 4), 4) : ((16, 4), 1).
 inline constexpr ScaleTileMode kScaleRowModes[] = {{1, 32, 16}, {32, 4, 4}};
 inline constexpr ScaleTileMode kScaleBlockModes[] = {{1, 4, 1}};
 
-/// Dimensions that a tensor of tiles has beyond those of the matrix.
+/// Rank of a tensor of tiles minus that of the matrix.
 inline constexpr int64_t kScaleTileRank =
     std::size(kScaleRowModes) + std::size(kScaleBlockModes);
 
@@ -57,7 +49,7 @@ constexpr int64_t countIndices(const ScaleTileMode (&modes)[numModes]) {
 inline constexpr int64_t kScaleTileRows = countIndices(kScaleRowModes);
 inline constexpr int64_t kScaleTileBlocks = countIndices(kScaleBlockModes);
 inline constexpr int64_t kScaleTileBytes = kScaleTileRows * kScaleTileBlocks;
-/// The shape of a tile in memory.
+/// Shape of a tile in memory.
 inline constexpr std::array<int64_t, kScaleTileRank> kScaleTileShape = {
     kScaleRowModes[0].size, kScaleRowModes[1].size, kScaleBlockModes[0].size};
 
@@ -68,7 +60,7 @@ constexpr Int getTileIndex(Int coordinate, const ScaleTileMode &mode) {
   return coordinate / mode.divisor % mode.size;
 }
 
-/// Bytes by which a row, or a block, moves a scale in its tile.
+/// Returns the byte offset of a row or block within its tile.
 template <typename Int, size_t numModes>
 constexpr Int getTileOffset(Int coordinate,
                             const ScaleTileMode (&modes)[numModes]) {
@@ -78,7 +70,7 @@ constexpr Int getTileOffset(Int coordinate,
   return sum;
 }
 
-/// Byte of (row, block) inside its tile.
+/// Returns the byte offset of (row, block) within its tile.
 template <typename Int>
 constexpr Int scaleOffsetInTile(Int row, Int block) {
   Int ofRow = getTileOffset(row, kScaleRowModes);
@@ -89,7 +81,7 @@ constexpr Int scaleOffsetInTile(Int row, Int block) {
 // Sizes and addresses
 //===----------------------------------------------------------------------===//
 
-/// Expert groups of a reduction begin at multiples of this many elements.
+/// Alignment of expert groups along K, in elements.
 inline constexpr int64_t kRaggedReductionAlign = 128;
 
 constexpr int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -112,13 +104,14 @@ constexpr int64_t tiledScaleOffset(int64_t row, int64_t block, int64_t blocks) {
 // Ragged rows: group g owns rows offsets[g-1] .. offsets[g] (offsets[-1] = 0)
 //===----------------------------------------------------------------------===//
 
-/// The row of tiles at which a group starts, given the end of the one before:
-/// rows of different groups never share a tile.
+/// Returns the first row of tiles of a group that starts at row `expertStart`.
+/// Different groups never share a tile.
 template <typename Int>
 constexpr Int raggedRowsTileRow(Int expertStart, Int group) {
   return expertStart / kScaleTileRows + group;
 }
-/// Rows of tiles that suffice for any partition of `totalRows` in `groups`.
+/// Returns the rows of tiles that suffice for any partition of `totalRows` into
+/// `groups`.
 constexpr int64_t raggedRowsTileRowCount(int64_t totalRows, int64_t groups) {
   return totalRows / kScaleTileRows + groups;
 }
@@ -127,7 +120,8 @@ constexpr int64_t raggedRowsTileRowCount(int64_t totalRows, int64_t groups) {
 // Ragged reduction: group g owns elements offsets[g-1] .. offsets[g] of K
 //===----------------------------------------------------------------------===//
 
-/// Physical extent along K, in elements, that suffices for any partition.
+/// Returns the physical extent along K, in elements, that suffices for any
+/// partition.
 constexpr int64_t raggedReductionCapacity(int64_t total, int64_t groups) {
   return total + (kRaggedReductionAlign - 1) * groups;
 }

@@ -1,15 +1,11 @@
-//===- Swizzle.h - shared-memory XOR swizzles -------------------*- C++ -*-===//
+//===- Swizzle.h - Shared-memory XOR swizzles -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// The address permutations that TMA applies when it writes shared memory and
-// that matrix descriptors undo when tcgen05.mma and wgmma read it. All are
-// exclusive-ors of absolute shared-memory address bits, so that each function
-// is its own inverse.
-//
-// Source: PTX ISA, "Tensors: Swizzling Modes" and "Shared memory matrix
-// layouts: canonical layouts".
-//
+// Address permutations applied to shared memory by TMA, and undone by
+// tcgen05.mma and wgmma through matrix descriptors. All xor bits of the
+// absolute shared-memory address, so each function is its own inverse. Source:
+// PTX ISA, "Tensors: Swizzling Modes" and "Shared memory matrix layouts:
+// canonical layouts".
 //===----------------------------------------------------------------------===//
 #ifndef MX_SUPPORT_SWIZZLE_H
 #define MX_SUPPORT_SWIZZLE_H
@@ -20,7 +16,7 @@
 
 namespace mx {
 
-/// Values are those of the driver's CUtensorMapSwizzle.
+/// Values match the driver's CUtensorMapSwizzle.
 enum class Swizzle : uint8_t {
   None = 0,
   B32 = 1,
@@ -36,10 +32,10 @@ inline constexpr unsigned kNumSwizzles = 7;
 struct SwizzleInfo {
   Swizzle swizzle;
   const char *name;   ///< "128b_atom32"
-  uint32_t span;      ///< bytes of one line: the pitch of rows; 0 for none
+  uint32_t span;      ///< bytes of a line (row pitch); 0 without swizzle
   uint32_t atom;      ///< bytes that move as a unit
-  uint32_t mask;      ///< bits of the line number that take part
-  uint32_t alignment; ///< of a buffer whose pattern begins at its first byte
+  uint32_t mask;      ///< bits of the line number that are used
+  uint32_t alignment; ///< of a buffer that starts at the pattern's start
 };
 
 /// One row per Swizzle.
@@ -58,9 +54,9 @@ constexpr const SwizzleInfo &getInfo(Swizzle swizzle) {
   return kSwizzles[static_cast<unsigned>(swizzle)];
 }
 
-/// Where the byte with the unswizzled absolute shared-memory address `address`
-/// lies. `baseOffset` is the matrix descriptor's field of that name, subtracted
-/// from the line number; TMA knows none.
+/// Returns the swizzled address of the unswizzled absolute shared-memory
+/// `address`. `baseOffset` is that field of the matrix descriptor, subtracted
+/// from the line number; TMA has no such offset.
 constexpr uint32_t swizzleAddress(Swizzle swizzle, uint32_t address,
                                   uint32_t baseOffset = 0) {
   const SwizzleInfo &info = getInfo(swizzle);

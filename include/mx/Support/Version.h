@@ -1,4 +1,4 @@
-//===- Version.h - Which mx this is -----------------------------*- C++ -*-===//
+//===- Version.h - Version of mx --------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -7,9 +7,9 @@
 
 namespace mx {
 
-/// "0.1.0+52934cd0f1ab": the project's version and the commit it was built
-/// from, with ".changed" where files of the commit were changed. The commit is
-/// left out where the sources lie in no repository and do not name it.
+/// Returns a string like "0.1.0+52934cd0f1ab": the version and the commit of
+/// the build, with ".changed" if files differ from the commit. Without a
+/// repository the commit is omitted, unless the sources name it.
 const char *getVersion();
 
 } // namespace mx

@@ -1,14 +1,10 @@
-//===- Descriptors.h - matrix and instruction descriptors -------*- C++ -*-===//
+//===- Descriptors.h - Matrix and instruction descriptors -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// The words that tell tcgen05.mma and tcgen05.cp where matrices lie in shared
-// memory and what to do with them. Each descriptor is a struct of plain values
-// with a check, which gives the first violated rule, and an encoder.
-//
+// Descriptors of tcgen05.mma, tcgen05.cp and wgmma as structs of plain values.
+// `check` returns the first violated rule, and `encode` the descriptor word.
 // Sources: PTX ISA, "tcgen05 Shared memory descriptor" and "Instruction
 // descriptor"; for wgmma, "Matrix Descriptor Format".
-//
 //===----------------------------------------------------------------------===//
 #ifndef MX_TARGET_DESCRIPTORS_H
 #define MX_TARGET_DESCRIPTORS_H
@@ -22,16 +18,15 @@ namespace mx::target {
 // Shared-memory matrix descriptor
 //===----------------------------------------------------------------------===//
 
-/// Bytes are counted in units of 16 in descriptors, which hold 18 bits of an
-/// address (PTX ISA: matrix-descriptor-encode(x) = (x & 0x3FFFF) >> 4).
+/// Descriptors count in units of 16 bytes and contain 18 bits of an address
+/// (PTX ISA: matrix-descriptor-encode(x) = (x & 0x3FFFF) >> 4).
 inline constexpr unsigned kDescriptorUnit = 16;
 inline constexpr uint32_t kDescriptorAddressMask = 0x3FFFF;
-/// Adding this many units to the low word advances the start by one
-/// instruction's K slice.
+/// Units to add to the low word to advance by an instruction's K.
 inline constexpr unsigned kDescriptorKStep = kMmaKBytes / kDescriptorUnit;
 
-/// Addresses and offsets are in bytes. Address 0 gives the constant part, to
-/// which the kernel adds the units of the address's bits.
+/// Addresses and offsets are in bytes. Address 0 encodes the constant part, to
+/// which the kernel adds the address in units.
 struct SmemDescriptor {
   uint32_t address = 0;
   uint32_t leadingByteOffset = 0;
@@ -41,16 +36,18 @@ struct SmemDescriptor {
 };
 
 std::string check(const SmemDescriptor &desc);
-/// The tcgen05 form of a descriptor that passes check().
+/// Returns the tcgen05 encoding of a descriptor that passes check().
 uint64_t encode(const SmemDescriptor &desc);
-/// The wgmma form (sm_90a), which has no 128-byte swizzle with 32-byte atoms.
+/// Returns the wgmma encoding (sm_90a), which does not support the 128-byte
+/// swizzle with 32-byte atoms.
 uint64_t encodeWgmma(const SmemDescriptor &desc);
 
-/// A K-major operand whose rows lie `span` bytes apart, in groups of 8 rows:
-/// what TMA writes with the same swizzle and an inner box of one span.
+/// Returns the descriptor of a K-major operand with a row pitch of `span`
+/// bytes, in groups of 8 rows: the layout of a TMA box of a span with the same
+/// swizzle.
 SmemDescriptor kMajorDescriptor(Swizzle swizzle);
-/// One 512-byte tile of scales as tcgen05.cp.32x128b.warpx4 reads it: rows of
-/// 16 bytes without swizzle.
+/// Returns the descriptor of a 512-byte scale tile for
+/// tcgen05.cp.32x128b.warpx4: rows of 16 bytes without swizzle.
 SmemDescriptor scaleTileDescriptor();
 
 //===----------------------------------------------------------------------===//
@@ -59,7 +56,7 @@ SmemDescriptor scaleTileDescriptor();
 
 struct InstrDescriptor {
   MmaKind kind = MmaKind::MXF8F6F4;
-  unsigned ctaGroup = 1; ///< not encoded; decides the legal shapes
+  unsigned ctaGroup = 1; ///< not encoded; determines legal shapes
   unsigned m = 128;      ///< rows of both CTAs of a pair
   unsigned n = 128;
   MmaType a = MmaType::E4M3;
@@ -75,10 +72,10 @@ struct InstrDescriptor {
 };
 
 std::string check(const InstrDescriptor &desc);
-/// The descriptor word of a descriptor that passes check().
+/// Returns the encoding of a descriptor that passes check().
 uint32_t encode(const InstrDescriptor &desc);
 
-/// What to add to a block-scaled descriptor to select other scale ids.
+/// Returns the word to add to a block-scaled descriptor for other scale ids.
 constexpr uint32_t scaleIdBits(unsigned scaleIdA, unsigned scaleIdB) {
   return uint32_t(scaleIdA) << 29 | uint32_t(scaleIdB) << 4;
 }

@@ -1,14 +1,11 @@
-//===- MmaFamilies.h - what each family of MMAs takes and gives -*- C++ -*-===//
+//===- MmaFamilies.h - Families of matrix instructions ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// The matrix instructions that differ in how a kernel is built around them:
-// where operands, scales and accumulators lie, who issues them, and how one
-// learns that they are done. docs/reference/Chips.md shows the table.
-//
-// Sources: PTX ISA, "tcgen05.mma", "Asynchronous Warpgroup Level Matrix
-// Instructions" (wgmma), "mma" (block scaling).
-//
+// Families need differently structured kernels: they differ in the memory of
+// operands, scales and accumulators, in the issuing threads and in completion.
+// docs/reference/Chips.md shows the table. Sources: PTX ISA, "tcgen05.mma",
+// "Asynchronous Warpgroup Level Matrix Instructions" (wgmma), "mma" (block
+// scaling).
 //===----------------------------------------------------------------------===//
 #ifndef MX_TARGET_MMAFAMILIES_H
 #define MX_TARGET_MMAFAMILIES_H
@@ -17,11 +14,11 @@
 
 namespace mx::target {
 
-/// Where operands, scales and accumulators lie.
+/// Memory of operands, scales and accumulators.
 enum class MmaPlace : uint8_t { None, SharedMemory, TensorMemory, Registers };
 constexpr unsigned kNumMmaPlaces = 4;
 
-/// The places that an instruction can take one operand from.
+/// Set of memories from which an instruction can read an operand.
 class MmaPlaces {
 public:
   constexpr MmaPlaces(MmaPlace place) : bits(1u << unsigned(place)) {}
@@ -45,18 +42,18 @@ constexpr MmaPlaces operator|(MmaPlace a, MmaPlace b) {
   return MmaPlaces(a) | MmaPlaces(b);
 }
 
-/// How one learns that a matrix instruction is done.
+/// Completion mechanism of a matrix instruction.
 enum class MmaCompletion : uint8_t {
-  Commit,     ///< it arrives at a barrier
-  WaitGroup,  ///< who issued it waits for groups of them
-  Synchronous ///< when the instruction after it executes
+  Commit,     ///< arrives at a barrier
+  WaitGroup,  ///< the issuing threads wait for commit groups
+  Synchronous ///< complete when the next instruction executes
 };
 
-/// What an instruction takes and gives.
+/// Operands and accumulators of an instruction.
 struct MmaRoles {
-  unsigned threads; ///< that issue an instruction together
+  unsigned threads; ///< threads that issue an instruction together
   MmaPlaces a, b;
-  MmaPlace scales; ///< of A and B
+  MmaPlace scales; ///< scales of A and B
   MmaPlace accumulator;
   MmaCompletion completion;
 };
@@ -69,11 +66,11 @@ struct MmaFamilyInfo {
 
 const MmaFamilyInfo &getInfo(MmaFamily family);
 const char *getName(MmaPlace place);
-/// "shared memory or registers".
+/// Returns a string like "shared memory or registers".
 std::string getName(MmaPlaces places);
 const char *getName(MmaCompletion completion);
 
-/// Empty if the chip has instructions of the family.
+/// Returns an error message unless the chip supports the family.
 std::string checkMmaFamily(const TargetInfo &target, MmaFamily family);
 
 } // namespace mx::target

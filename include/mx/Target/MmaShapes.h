@@ -1,16 +1,12 @@
-//===- MmaShapes.h - what tcgen05.mma can multiply --------------*- C++ -*-===//
+//===- MmaShapes.h - Shapes and types of tcgen05.mma ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// The legal shapes, element types and scale vectors of each kind of
-// tcgen05.mma, and where accumulators and scale factors lie in tensor memory.
-// Dense instructions without .ws and with K at its usual width are covered;
-// sparse ones and the K = 96 of sm_103a are not.
-//
-// Sources: PTX ISA, "tcgen05 Matrix and Data Movement Shape" (table of kinds
-// and shapes), "Data Path Layout Organization", "Block Scaling for
-// tcgen05.mma" (scale vectors, scale factor IDs and layouts).
-//
+// Legal shapes, element types, scale vectors and tensor-memory layouts of each
+// kind of tcgen05.mma. Covers dense instructions without .ws at the usual K,
+// but neither sparse instructions nor K = 96 of sm_103a. Sources: PTX ISA,
+// "tcgen05 Matrix and Data Movement Shape" (table of kinds and shapes), "Data
+// Path Layout Organization", "Block Scaling for tcgen05.mma" (scale vectors,
+// scale factor IDs and layouts).
 //===----------------------------------------------------------------------===//
 #ifndef MX_TARGET_MMASHAPES_H
 #define MX_TARGET_MMASHAPES_H
@@ -51,10 +47,10 @@ inline constexpr unsigned kNumMmaTypes = 10;
 /// Element types of D.
 enum class AccumulatorType : uint8_t { F16, F32, S32 };
 
-/// Scales of the MX formats; the instructions also take UE4M3.
+/// Scale format of MX; the instructions also support UE4M3.
 inline constexpr FloatFormat kPowerOfTwoScale = FloatFormat::E8M0;
 
-/// Every kind reads 32 bytes of K from shared memory per instruction.
+/// Bytes of K in shared memory that an instruction of any kind reads.
 inline constexpr unsigned kMmaKBytes = 32;
 
 struct MmaKindInfo {
@@ -64,96 +60,97 @@ struct MmaKindInfo {
   bool blockScaled;
   uint16_t operands;    ///< bit mask over MmaType
   uint8_t accumulators; ///< bit mask over AccumulatorType
-  bool transpose;       ///< MN-major operands in shared memory
+  bool transpose;       ///< supports MN-major operands in shared memory
   bool negate;
 };
 
 const MmaKindInfo &getInfo(MmaKind kind);
 const char *getName(MmaType type);
 const char *getName(AccumulatorType type);
-/// Bits of one element as the format defines it.
+/// Returns the bits of an element in its format.
 unsigned getBits(MmaType type);
-/// The operand type of a number format, none for E8M0 and UE4M3.
+/// Returns the operand type of a format, or none for E8M0 and UE4M3.
 std::optional<MmaType> getMmaType(FloatFormat format);
 
 //===----------------------------------------------------------------------===//
 // Shapes and types
 //===----------------------------------------------------------------------===//
 
-/// One row of the table of shapes: N runs from nMin to nMax in steps of nStep.
+/// Row of the shape table: N ranges from nMin to nMax in steps of nStep.
 struct MmaShapeRule {
   MmaKind kind;
   unsigned ctaGroup;
   unsigned m;
   unsigned nMin, nMax, nStep;
-  /// The step that all published descriptions agree on; compilers choose their
-  /// tiles with it.
+  /// Step of N on which all published descriptions agree; compilers use it to
+  /// choose tiles.
   unsigned nStepPreferred;
 };
 
 Table<MmaShapeRule> getShapeRules();
-/// The first row of the kind, CTA group and M, or null; N is not asked.
+/// Returns the first row of the kind, CTA group and M, or null; ignores N.
 const MmaShapeRule *lookupShape(MmaKind kind, unsigned ctaGroup, unsigned m);
 
-/// Empty if `m` x `n` is legal for the kind and CTA group; M counts the rows of
-/// both CTAs of a pair.
+/// Returns an error message unless `m` x `n` is legal for the kind and CTA
+/// group. M counts the rows of both CTAs of a pair.
 std::string checkMmaShape(MmaKind kind, unsigned ctaGroup, unsigned m,
                           unsigned n);
-/// The same for MN-major B with 8-bit elements, which restricts N further.
+/// Checks the additional limit on N for MN-major B with 8-bit elements.
 std::string checkTransposedB8(unsigned ctaGroup, unsigned n);
-/// Empty if the kind multiplies A by B into D.
+/// Returns an error message unless the kind multiplies A by B into D.
 std::string checkMmaTypes(MmaKind kind, MmaType a, MmaType b,
                           AccumulatorType d);
-/// Empty if the chip has the kind.
+/// Returns an error message unless the chip supports the kind.
 std::string checkMmaKind(const TargetInfo &target, MmaKind kind);
 
 //===----------------------------------------------------------------------===//
 // Scale vectors
 //===----------------------------------------------------------------------===//
 
-/// One way in which a kind may be scaled.
+/// Supported scaling of a kind.
 struct ScaleVectorRule {
   MmaKind kind;
   FloatFormat format;
   unsigned blockSize;   ///< elements of K that share a scale
-  unsigned scaleIdStep; ///< legal scale ids are multiples of it below 4
+  unsigned scaleIdStep; ///< legal scale ids are the multiples below 4
   const char *block;    ///< PTX: ".block32"
 };
 
 Table<ScaleVectorRule> getScaleVectorRules();
 
-/// The rule for a kind, block size and scale format, or null with a message.
+/// Returns the rule of a kind, block size and scale format. Returns null and
+/// sets `error` if there is none.
 const ScaleVectorRule *lookupScaleVector(MmaKind kind, unsigned blockSize,
                                          FloatFormat format,
                                          std::string &error);
-/// Empty if the scale id selects bytes that the rule allows.
+/// Returns an error message if the rule does not allow the scale id.
 std::string checkScaleId(const ScaleVectorRule &rule, unsigned scaleId);
 
-/// The kind with the highest rate that multiplies A by B with the given
+/// Returns the kind with the highest rate that multiplies A by B with this
 /// scaling, or none.
 std::optional<MmaKind> selectBlockScaledKind(MmaType a, MmaType b,
                                              unsigned blockSize,
                                              FloatFormat format);
 
 //===----------------------------------------------------------------------===//
-// Places in tensor memory
+// Layouts in tensor memory
 //===----------------------------------------------------------------------===//
 
-/// Rows served by one 4-column group of scale words.
+/// Rows covered by a group of 4 columns of scale words.
 inline constexpr unsigned kScaleRowsPerGroup = 128;
 inline constexpr unsigned kScaleColumnsPerGroup = 4;
 
-/// Lanes of tensor memory. A warp reaches those of its number modulo
-/// kWarpGroupWarps (PTX ISA, tcgen05 access restrictions); in addresses the
-/// lane stands above the column's bits.
+/// Lanes of tensor memory. A warp accesses the lanes of its index modulo
+/// kWarpGroupWarps (PTX ISA, tcgen05 access restrictions). Addresses encode the
+/// lane above the bits of the column.
 inline constexpr unsigned kTmemLanes = 128;
 inline constexpr unsigned kTmemLaneShift = 16;
 
-/// Columns that an M x N accumulator takes in each CTA.
+/// Returns the columns of an M x N accumulator in each CTA.
 unsigned accumulatorColumns(unsigned ctaGroup, unsigned m, unsigned n);
 
-/// Columns of scale words that one instruction reads in each CTA. Copies fill
-/// whole groups of four columns.
+/// Returns the columns of scale words that an instruction reads in each CTA.
+/// Copies always fill groups of four columns.
 unsigned scaleAColumns(unsigned ctaGroup, unsigned m);
 unsigned scaleBColumns(unsigned ctaGroup, unsigned m, unsigned n);
 

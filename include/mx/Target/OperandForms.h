@@ -1,15 +1,12 @@
-//===- OperandForms.h - how operands reach the tensor core ------*- C++ -*-===//
+//===- OperandForms.h - Operand layouts of block-scaled MMAs ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// One table of the block-scaled MMAs: which element types each kind of
-// tcgen05.mma multiplies, how their rows lie in global memory, how the copy
-// engine spreads them over shared memory, and what that asks of a matrix.
-//
-// Sources: PTX ISA, "tcgen05.mma" (kinds, packing of elements narrower than a
-// byte), "cp.async.bulk.tensor" (b4x16, b4x16_p64, b6x16_p32); CUDA driver API,
-// cuTensorMapEncodeTiled (alignment of addresses, strides and dimensions).
-//
+// Table of the element types of each tcgen05.mma kind, their rows in global
+// memory, their expansion by TMA to shared memory, and the resulting
+// constraints on matrices. Sources: PTX ISA, "tcgen05.mma" (kinds, packing of
+// elements narrower than a byte), "cp.async.bulk.tensor" (b4x16, b4x16_p64,
+// b6x16_p32); CUDA driver API, cuTensorMapEncodeTiled (alignment of addresses,
+// strides and dimensions).
 //===----------------------------------------------------------------------===//
 #ifndef MX_TARGET_OPERANDFORMS_H
 #define MX_TARGET_OPERANDFORMS_H
@@ -18,83 +15,81 @@
 
 namespace mx::target {
 
-/// One operand type of one kind.
+/// Operand type of a kind.
 struct OperandForm {
   MmaKind kind;
   MmaType type;
-  /// Shared memory holds 16 elements in 16 bytes, whatever their width.
+  /// Shared memory stores 16 elements in 16 bytes, regardless of their width.
   bool padded;
-  /// Memory has a byte for each element: a kernel of its own packs the rows
-  /// for the tensor map before.
+  /// Memory stores an element per byte; a separate kernel packs the rows for
+  /// the tensor map.
   bool repacked;
-  /// Rows in global memory have a multiple of this many elements.
+  /// Required divisor of the elements of a row in global memory.
   unsigned rowMultiple;
-  /// Bytes; the first row begins at a multiple of it.
+  /// Alignment of the first row in bytes.
   unsigned alignment;
 };
 
 Table<OperandForm> getOperandForms();
-/// The form of a type in a kind that multiplies it.
+/// Returns the form of a type that the kind supports.
 const OperandForm &getOperandForm(MmaKind kind, MmaType type);
 
-/// How operands reach registers, where threads dequantize them or give them to
-/// the tensor core: elements of 6 bits have a byte each, those of 4 are
-/// loaded as bytes of two.
+/// Returns the form of operands that threads load to registers, for
+/// dequantization or for mma.sync. 6-bit elements use a byte each, 4-bit
+/// elements are loaded as bytes of two.
 const OperandForm &getDequantizedForm(MmaType type);
 
-/// Elements of the reduction that a tile has where operands are dequantized: a
-/// row of them as bf16 is as long as the widest swizzle.
+/// K of a tile with dequantized operands: a row of bf16 spans the widest
+/// swizzle.
 inline constexpr unsigned kDequantizedTileK = 64;
 
-/// An instruction that multiplies two tiles, and what it takes.
+/// Instruction that multiplies two tiles.
 struct MmaInstruction {
-  /// What the PTX ISA calls it; null for the kind of the MMA, which
-  /// elsewhere only names the formats.
+  /// Name in the PTX ISA. If null, messages use the kind of the MMA; otherwise
+  /// the kind only names formats.
   const char *name;
-  /// Whether it takes elements and their scales as they are. Others take bf16.
+  /// Takes elements and scales directly; other instructions take bf16.
   bool takesScales;
-  /// Elements of the reduction that one instruction multiplies (0: as many as
-  /// its kind says), and of which all or none are multiplied.
+  /// K of an instruction (0: depends on the kind), and the granularity of K.
   unsigned k, wholeK;
-  /// Rows of A that one instruction multiplies in one CTA.
+  /// Rows of A per instruction and CTA.
   unsigned rows;
-  /// Whether threads load elements to registers, so that shared memory holds
-  /// them as they do where they are dequantized.
+  /// Threads load elements to registers, so shared memory uses the layout of
+  /// dequantized operands.
   bool readsRegisters = false;
 };
 
-/// tcgen05.mma with block scales, and of bf16; wgmma of bf16; mma.sync with
-/// block scales, and of bf16.
+/// tcgen05.mma with block scales and of bf16, wgmma of bf16, mma.sync with
+/// block scales and of bf16.
 extern const MmaInstruction kTcgen05BlockScaled, kTcgen05F16, kWgmmaBF16,
     kMmaSyncBlockScaled, kMmaSyncBF16;
 
-/// An MMA of two operand types with scales. Where operands are dequantized,
-/// `a` may be bf16 without; where both are, blocks and scales say nothing.
+/// Scaled MMA of two operand types. If operands are dequantized, `a` may be
+/// bf16 without scales. If both are bf16, the block size and scales are unused.
 struct MmaForm {
   const MmaInstruction *instruction = &kTcgen05BlockScaled;
   MmaKind kind;
   const OperandForm *a, *b;
   unsigned blockSize;
-  /// The reduction is a multiple of this many elements: those of an instruction
-  /// and of the rows of both operands.
+  /// Required divisor of K, from the instruction and the rows of both operands.
   unsigned reductionMultiple;
 
-  /// What multiplies, as the PTX ISA calls it: a kind or an instruction.
+  /// Returns the PTX ISA name of the kind or instruction.
   const char *getInstruction() const;
-  /// The same in messages, where a kind is called so.
+  /// Returns the name for messages: "wgmma.mma_async" or "kind::mxf4".
   std::string describeInstruction() const;
-  /// Elements of the reduction that one instruction multiplies.
+  /// Returns the K of an instruction.
   unsigned getK() const;
 };
 
-/// The MMA of such operands, of the kind with the highest rate, by an
-/// instruction; none where no kind has such blocks and scales. Without a format
-/// of scales operands must be dequantized.
+/// Returns the MMA of the operands with the highest rate, or none if no kind
+/// supports the block size and scales. Without a scale format, operands must be
+/// dequantized.
 std::optional<MmaForm> lookupMma(const MmaInstruction &instruction, MmaType a,
                                  MmaType b, unsigned blockSize,
                                  std::optional<FloatFormat> format);
 
-/// The MMA of two operands of bf16 without scales.
+/// Returns the MMA of two bf16 operands without scales.
 MmaForm getBF16Mma(const MmaInstruction &instruction);
 
 } // namespace mx::target

@@ -1,4 +1,4 @@
-//===- Table.h - the rows of a table ----------------------------*- C++ -*-===//
+//===- Table.h - View of constant table rows --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #ifndef MX_TARGET_TABLE_H
@@ -9,7 +9,7 @@
 
 namespace mx::target {
 
-/// The rows of a constant table, to be walked along.
+/// Rows of a constant table as a range.
 template <typename Row>
 class Table {
 public:

@@ -1,14 +1,10 @@
-//===- TensorMap.h - what a tiled tensor map may say ------------*- C++ -*-===//
+//===- TensorMap.h - Rules of tiled tensor maps -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// A tiled tensor map as the arguments of the driver's encode call, and the
-// rules those arguments obey. Verifiers and the runtime check a map before the
-// driver sees it, because the driver only says "invalid value".
-//
-// Source: CUDA Driver API, "Tensor Map Object Management",
-// cuTensorMapEncodeTiled.
-//
+// Arguments of the driver's encode call for tiled tensor maps, with their
+// rules. Verifiers and the runtime check maps first, because the driver only
+// reports "invalid value". Source: CUDA Driver API, "Tensor Map Object
+// Management", cuTensorMapEncodeTiled.
 //===----------------------------------------------------------------------===//
 #ifndef MX_TARGET_TENSORMAP_H
 #define MX_TARGET_TENSORMAP_H
@@ -22,7 +18,7 @@
 
 namespace mx::target {
 
-/// Values are those of CUtensorMapDataType.
+/// Values match CUtensorMapDataType.
 enum class TensorMapType : uint8_t {
   U8 = 0,
   U16,
@@ -51,23 +47,23 @@ inline constexpr unsigned kTensorMapBytes = 128;
 inline constexpr unsigned kTensorMapAlignment = 64;
 inline constexpr unsigned kTensorMapMaxRank = 5;
 inline constexpr unsigned kTensorMapMaxBox = 256;
-/// Addresses and strides are multiples of so many bytes, at the least.
+/// Minimum alignment of addresses and strides in bytes.
 inline constexpr unsigned kTensorMapStrideUnit = 16;
-/// Elements of the inner dimension that the padded types always move.
+/// Inner box dimension of the padded types, in elements.
 inline constexpr unsigned kTensorMapPaddedBox = 128;
-/// Not in the manual, but the driver refuses boxes that exceed the shared
-/// memory of an SM.
+/// Not documented: the driver rejects boxes that exceed the shared memory of an
+/// SM.
 inline constexpr uint64_t kTensorMapMaxBoxBytes = 228 * 1024;
 inline constexpr uint64_t kTensorMapMaxDim = uint64_t(1) << 32;
 inline constexpr uint64_t kTensorMapStrideLimit = uint64_t(1) << 40;
-/// cp.async.bulk.tensor writes shared memory at multiples of this.
+/// Alignment of shared memory that cp.async.bulk.tensor writes.
 inline constexpr unsigned kTmaSmemAlignment = 128;
 
 struct TensorMapTypeInfo {
   TensorMapType type;
   const char *name;  ///< "bf16", "u4_align16"
-  unsigned bits;     ///< of one element in global memory
-  unsigned smemBits; ///< that one element takes in shared memory, on average
+  unsigned bits;     ///< bits of an element in global memory
+  unsigned smemBits; ///< average bits of an element in shared memory
   bool isFloat;
 };
 
@@ -76,8 +72,8 @@ const char *getName(TensorMapInterleave interleave);
 const char *getName(TensorMapL2 l2);
 const char *getName(TensorMapFill fill);
 
-/// Dimensions are innermost first and in elements; strides are in bytes and
-/// begin with that of dimension 1.
+/// Dimensions are innermost first, in elements. Strides are in bytes and start
+/// at dimension 1.
 struct TensorMapDesc {
   TensorMapType type = TensorMapType::U8;
   unsigned rank = 0;
@@ -100,14 +96,14 @@ struct TensorMapDesc {
   }
 };
 
-/// The first rule that the description breaks, with the expected and the found
-/// value, or empty.
+/// Returns the first violated rule with the expected and the found value, or an
+/// empty string.
 std::string check(const TensorMapDesc &desc);
 
-/// Elements of a box along one dimension: ceil(box / element stride).
+/// Returns the elements of a box along a dimension: ceil(box / element stride).
 uint32_t boxElements(const TensorMapDesc &desc, unsigned dim);
-/// Bytes by which one load of a full box completes an mbarrier: packed bytes,
-/// elements beyond the tensor included, gaps of the row pitch not.
+/// Returns the bytes that a load of a full box adds to an mbarrier: packed
+/// bytes, including elements out of bounds, but not the gaps of the row pitch.
 uint64_t boxTransactionBytes(const TensorMapDesc &desc);
 
 } // namespace mx::target

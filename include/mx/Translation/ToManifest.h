@@ -1,9 +1,5 @@
-//===- ToManifest.h - The host part of a module as a manifest ---*- C++ -*-===//
+//===- ToManifest.h - Translation of host code to manifests -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
-//
-// Declares the translation of functions with launches to launch plans.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_TRANSLATION_TOMANIFEST_H
@@ -15,26 +11,26 @@
 
 namespace mx {
 
-/// The files that a manifest names as its kernels and its constants.
+/// File names of kernels and constants in manifests.
 inline constexpr const char *kManifestPtx = "kernels.ptx";
 inline constexpr const char *kManifestData = "constants.bin";
 
-/// What a program is beside its kernels: plans, and the bytes of constants.
+/// Host part of a program: plans, and the bytes of constants.
 struct HostPart {
   plan::Manifest manifest;
   std::string data;
 };
 
-/// The plans of the public functions of a module as `mx-to-plan` leaves it:
-/// kernels are allocated mxgpu.kernels. What a plan cannot express is an error
-/// at the operation.
+/// Builds the plans of the public functions of a module from the output of
+/// `mx-to-plan`. Kernels are allocated mxgpu.kernels. Operations that a plan
+/// cannot express are reported as errors.
 llvm::FailureOr<HostPart> buildHostPart(mlir::ModuleOp module);
 
-/// Reports the declaration of a function that is called, in the same words for
-/// every way to run a program.
+/// Reports a called function without a body, with the same message for all ways
+/// to run a program.
 llvm::LogicalResult refuseMissingBody(mlir::func::FuncOp function);
 
-/// Leaves the kernels, to be lowered.
+/// Erases host functions and keeps the kernels for lowering.
 void eraseHostPart(mlir::ModuleOp module);
 
 /// Registers `--mx-to-manifest`, and `--mx-to-constants` for the bytes.

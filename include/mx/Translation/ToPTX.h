@@ -1,9 +1,5 @@
-//===- ToPTX.h - Print the kernels of a module as PTX -----------*- C++ -*-===//
+//===- ToPTX.h - Translation of kernels to PTX ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
-//
-// Declares the translation of lowered `gpu.module`s to PTX text.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_TRANSLATION_TOPTX_H
@@ -17,16 +13,15 @@ class DialectRegistry;
 
 namespace mx {
 
-/// Writes the PTX of every `gpu.module` in `module`, in order. The kernels
-/// must be `llvm.func`s, as `mx-to-nvvm` leaves them.
+/// Writes the PTX of every `gpu.module` in `module`, in order. Kernels must be
+/// `llvm.func`s, as `mx-to-nvvm` produces.
 llvm::LogicalResult translateToPTX(mlir::ModuleOp module,
                                    llvm::raw_ostream &os);
 
-/// Adds what serialization of kernels needs: the NVVM target and the
-/// translations of the dialects that lowered kernels are made of.
+/// Registers the NVVM target and the translations of all dialects in lowered
+/// kernels, as serialization requires.
 void registerPTXDialects(mlir::DialectRegistry &registry);
 
-/// Registers `--mx-to-ptx`.
 void registerToPTXTranslation();
 
 } // namespace mx

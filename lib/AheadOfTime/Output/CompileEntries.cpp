@@ -1,4 +1,4 @@
-//===- CompileEntries.cpp - Compile the entries of a module ---------------===//
+//===- CompileEntries.cpp - Compilation of entries ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -62,7 +62,6 @@ llvm::Error mx::keepEntries(ModuleOp module, ArrayRef<std::string> names) {
   return llvm::Error::success();
 }
 
-/// Assembles the kernels where there are any, and an assembler.
 static llvm::Error assembleKernels(const CompileModuleOptions &options,
                                    CompiledModule &output) {
   std::string ptxas = output.ptx.empty()

@@ -1,10 +1,8 @@
-//===- CompileEntries.h - Compile the entries of a module -------*- C++ -*-===//
+//===- CompileEntries.h - Compilation of entries ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// The steps of compileModule (mx/AheadOfTime/Compile.h) around the tuner, which
-// compiles programs of one matmul by the second.
-//
+// Steps of compileModule (mx/AheadOfTime/Compile.h) without tuning, shared with
+// the tuner, which compiles several single-matmul programs per second.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_AHEADOFTIME_OUTPUT_COMPILEENTRIES_H
@@ -14,15 +12,15 @@
 
 namespace mx {
 
-/// The file of the kernels, assembled.
+/// File name of the assembled kernels.
 inline constexpr const char *kManifestCubin = "kernels.cubin";
 
-/// Makes the entries of these names public, without names all of them, and
-/// erases functions that they do not call.
+/// Makes the entries called `names` public (all if empty) and erases functions
+/// that they do not call.
 llvm::Error keepEntries(mlir::ModuleOp module,
                         llvm::ArrayRef<std::string> names);
 
-/// Compiles a module of entries by the table in `options`; does not tune.
+/// Compiles a module of entries with the table in `options`. Does not tune.
 llvm::Expected<CompiledModule>
 compileEntries(mlir::ModuleOp module, const CompileModuleOptions &options,
                llvm::StringRef prefix);

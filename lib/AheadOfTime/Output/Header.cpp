@@ -1,10 +1,8 @@
-//===- Header.cpp - A C header for a compiled program ---------------------===//
+//===- Header.cpp - C headers of compiled programs ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// An array is a pointer to device memory and, where the type leaves an extent
-// open, its shape. Numbers that C lacks are passed as their bits.
-//
+// An array is passed as a pointer to device memory, plus its shape if the type
+// has dynamic extents. Number formats outside C are passed as bits.
 //===----------------------------------------------------------------------===//
 
 #include "Header.h"
@@ -16,7 +14,6 @@
 using namespace mx;
 using llvm::StringRef;
 
-/// The C type of one item.
 static StringRef getItemType(StringRef dtype) {
   return llvm::StringSwitch<StringRef>(dtype)
       .Case("b1", "uint8_t")
@@ -41,7 +38,7 @@ std::string mx::getIdentifier(const std::string &text) {
   return name;
 }
 
-/// `text` between the quotes of a string in C.
+/// Escapes `text` for a C string literal.
 static std::string escape(StringRef text) {
   std::string escaped;
   for (char c : text) {
@@ -55,7 +52,7 @@ static std::string escape(StringRef text) {
   return escaped;
 }
 
-/// `text` in a comment, which it does not end.
+/// Makes `text` safe for a C comment.
 static std::string comment(StringRef text) {
   std::string safe;
   for (char c : text) {
@@ -68,12 +65,12 @@ static std::string comment(StringRef text) {
 
 namespace {
 
-/// Names of parameters: C identifiers that mean nothing else.
+/// Allocates parameter names that are valid, unused C identifiers.
 class Names {
 public:
   Names() {
-    // Keywords of C and C++ that a value of MLIR may be called, and what the
-    // functions call their own.
+    // Keywords of C and C++ that MLIR values may use as names, and names used
+    // by the generated functions.
     for (StringRef word :
          {"alignas",  "alignof",   "and",       "asm",
           "auto",     "bool",      "break",     "case",
@@ -95,8 +92,7 @@ public:
           "results",  "arguments", "workspace", "workspace_bytes"})
       taken.insert(word);
   }
-  /// `name` or something like it that is still free, and with it the name of
-  /// its shape.
+  /// Reserves an unused identifier similar to `name`, and its shape's name.
   std::string take(const std::string &name) {
     std::string free = getIdentifier(name);
     while (taken.contains(free) || taken.contains(free + "_shape"))
@@ -110,7 +106,6 @@ private:
   llvm::StringSet<> taken;
 };
 
-/// Writes the functions of one entry.
 class EntryWriter {
 public:
   EntryWriter(const plan::Entry &entry, std::string name)
@@ -131,12 +126,13 @@ private:
     return llvm::is_contained(argument.shape, plan::kDynamic);
   }
   std::string describe() const;
-  /// "mxProgram program", "const int64_t x_shape[2]", "float alpha", ...
+  /// Returns a string like "mxProgram program", "const int64_t x_shape[2]",
+  /// "float alpha".
   Words getParameters(bool withData) const;
-  /// The array that the runtime takes, and the entry.
+  /// Returns code that sets up the argument array and the entry.
   std::string getPrologue(bool withData) const;
-  /// A function that calls `callee` of the runtime with the arguments and then
-  /// with `rest`.
+  /// Returns a function that calls `callee` of the runtime with the arguments,
+  /// followed by `rest`.
   std::string writeFunction(const std::string &function,
                             const Words &parameters,
                             const std::string &prologue,
@@ -193,14 +189,14 @@ std::string EntryWriter::getPrologue(bool withData) const {
                                         : "NULL") +
                      ", " + (isShapeless ? "NULL" : id + "_shape") + "}");
   }
-  // C has no arrays without elements.
+  // C does not allow empty arrays.
   if (values.empty())
     values.push_back("{sizeof(mxArgument), NULL, NULL}");
   return text + "  const mxArgument arguments[] = {\n      " +
          llvm::join(values, ",\n      ") + "};\n";
 }
 
-/// Joined by commas, in lines of at most 80 characters.
+/// Joins words by commas, in lines of at most 80 characters.
 static std::string wrap(llvm::ArrayRef<std::string> words) {
   constexpr size_t kIndent = 4, kWidth = 80;
   std::string text;
@@ -249,7 +245,7 @@ std::string EntryWriter::write() {
           "mxEntryGetResultShape", std::to_string(i) + ", shape");
   Words parameters = getParameters(/*withData=*/true), addresses;
   for (auto [result, id] : llvm::zip(entry.results, results)) {
-    // Whose memory the launch takes, and its shape.
+    // The address, and the shape that the launch returns.
     parameters.push_back(
         (result.isTaken ? "mxTakenMemory" : getItemType(result.dtype).str()) +
         " *" + id);

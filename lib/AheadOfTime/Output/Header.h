@@ -1,9 +1,7 @@
-//===- Header.h - A C header for a compiled program -------------*- C++ -*-===//
+//===- Header.h - C headers of compiled programs ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Typed functions over the runtime's mx_program.h.
-//
+// Typed wrappers of the runtime's mx_program.h.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_AHEADOFTIME_OUTPUT_HEADER_H
@@ -13,10 +11,10 @@
 
 namespace mx {
 
-/// `text` as a C identifier.
+/// Converts `text` to a C identifier.
 std::string getIdentifier(const std::string &text);
 
-/// A header whose functions are named `prefix`_ENTRY.
+/// Returns a header with functions named `prefix`_ENTRY.
 std::string writeHeader(const plan::Manifest &manifest,
                         const std::string &prefix);
 

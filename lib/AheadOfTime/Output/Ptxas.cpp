@@ -1,9 +1,7 @@
-//===- Ptxas.cpp - NVIDIA's assembler -------------------------------------===//
+//===- Ptxas.cpp - Invocation of NVIDIA's assembler -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// simulator/scripts/find_ptxas.py looks in the same places.
-//
+// simulator/scripts/find_ptxas.py searches the same locations.
 //===----------------------------------------------------------------------===//
 
 #include "Ptxas.h"
@@ -30,7 +28,7 @@ namespace sys = llvm::sys;
 
 namespace {
 
-/// A file that is gone when this is.
+/// Temporary file, removed by the destructor.
 class TemporaryFile {
 public:
   explicit TemporaryFile(StringRef suffix) {
@@ -52,8 +50,8 @@ std::string readFile(StringRef path) {
 
 } // namespace
 
-/// Runs `program` and returns its exit status, -1 if it cannot be run; what it
-/// prints goes to `output`.
+/// Runs `program` and stores its output. Returns the exit status, or -1 if
+/// execution fails.
 static int execute(StringRef program, ArrayRef<StringRef> arguments,
                    std::string &output) {
   TemporaryFile log("log");
@@ -73,23 +71,23 @@ static int execute(StringRef program, ArrayRef<StringRef> arguments,
   return status;
 }
 
-/// Whether its help has a chip, or an option.
+/// Returns true if the help text contains a chip or option.
 static bool knows(const std::string &ptxas, StringRef word) {
   std::string help;
   return sys::fs::can_execute(ptxas) && execute(ptxas, {"--help"}, help) == 0 &&
          StringRef(help).contains(word);
 }
 
-/// Kernels are PTX of version 8.8, the feature +ptx88 of all chips, which ptxas
-/// and drivers read from this CUDA on (PTX ISA, release notes): 1209 is 12.9.
+/// Kernels are PTX 8.8 (feature +ptx88 of all chips), supported by ptxas and
+/// drivers from CUDA 12.9 on (PTX ISA, release notes).
 constexpr unsigned kOldestCuda = 1209;
 
 constexpr llvm::StringLiteral kTooOld =
     ": expected ptxas of CUDA 12.9 or newer, which reads PTX 8.8: name it, or "
     "none for kernels that the driver assembles";
 
-/// Whether it says that it is of a CUDA whose ptxas does not read the PTX of
-/// kernels: "Cuda compilation tools, release 12.8, V12.8.93".
+/// Returns true if the version text names a CUDA that cannot read PTX 8.8:
+/// "Cuda compilation tools, release 12.8, V12.8.93".
 static bool isTooOld(const std::string &ptxas) {
   std::string text;
   if (execute(ptxas, {"--version"}, text))
@@ -101,8 +99,8 @@ static bool isTooOld(const std::string &ptxas) {
          major * 100 + minor < kOldestCuda;
 }
 
-/// Those of NVIDIA's Python packages, where this is mx's: packages lie beside
-/// each other, each in a folder that may have a version in its name.
+/// Adds NVIDIA's Python packages next to mx's package. Their folder names may
+/// contain a version.
 static void addPackaged(std::vector<std::string> &places) {
   Dl_info self;
   if (!dladdr(reinterpret_cast<void *>(&addPackaged), &self))
@@ -129,7 +127,7 @@ std::string mx::findPtxas(const std::string &name, const std::string &chip) {
   if (asked == "none")
     return "";
   if (!asked.empty()) {
-    // As a shell does: a name without a slash is looked up on PATH.
+    // As in a shell, names without a slash are searched on PATH.
     ErrorOr<std::string> found = sys::findProgramByName(asked);
     return found ? *found : asked;
   }
@@ -146,7 +144,7 @@ std::string mx::findPtxas(const std::string &name, const std::string &chip) {
   return {};
 }
 
-/// The cubin of `ptx`, with further options.
+/// Assembles `ptx` with additional options.
 static Expected<std::string>
 assembleWith(const std::string &ptxas, const std::string &chip,
              const std::string &ptx, ArrayRef<StringRef> more, StringRef path) {
@@ -177,7 +175,7 @@ Expected<std::string> mx::assemble(const std::string &ptxas,
   TemporaryFile output("cubin");
   if (output.error)
     return makeError("cannot make a temporary file: " + output.error.message());
-  // Kernels at the same time, on as many processors as there are.
+  // Compile kernels in parallel on all processors.
   constexpr llvm::StringLiteral kSplitCompile = "--split-compile";
   std::string split = kSplitCompile.str() + "=0";
   SmallVector<StringRef> more;
@@ -220,7 +218,7 @@ Expected<MachineCodeTools> mx::findMachineCodeTools(const std::string &ptxas,
   return tools;
 }
 
-/// Without .loc, whose lines would stand for those of the PTX.
+/// Removes .loc directives, which would replace the line numbers of the PTX.
 static std::string withoutPlaces(StringRef ptx) {
   std::string text;
   for (StringRef rest = ptx; !rest.empty();) {

@@ -1,9 +1,7 @@
-//===- Ptxas.h - NVIDIA's assembler -----------------------------*- C++ -*-===//
+//===- Ptxas.h - Invocation of NVIDIA's assembler ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// It is no part of mx, and programs run without it: the driver compiles PTX.
-//
+// ptxas is not part of mx and is optional: drivers compile PTX.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_AHEADOFTIME_OUTPUT_PTXAS_H
@@ -14,29 +12,29 @@
 
 namespace mx {
 
-/// The ptxas of that path, or the one on PATH if it is a name without a slash;
-/// where PATH has none, the name. If it is empty, one that knows `chip` and
-/// reads the PTX of kernels: MX_PTXAS, on PATH, in CUDA_HOME, where this is a
-/// wheel in NVIDIA's packages beside it, in /usr/local/cuda. Empty where there
-/// is none, and for "none".
+/// Returns the path of ptxas, or an empty string if none is found or `name` is
+/// "none". A `name` without a slash is searched on PATH and returned unchanged
+/// if not found. If `name` is empty, returns the first ptxas that supports
+/// `chip` and the PTX version, from MX_PTXAS, PATH, CUDA_HOME, NVIDIA's
+/// packages next to the wheel, /usr/local/cuda.
 std::string findPtxas(const std::string &name, const std::string &chip);
 
-/// The cubin of `ptx`, or what the assembler says.
+/// Returns the cubin of `ptx`, or the assembler's error.
 llvm::Expected<std::string> assemble(const std::string &ptxas,
                                      const std::string &chip,
                                      const std::string &ptx);
 
-/// What lists the machine code of kernels.
+/// Tools that list machine code of kernels.
 struct MachineCodeTools {
   std::string ptxas, nvdisasm;
 };
 
-/// ptxas as above, and nvdisasm: MX_NVDISASM, on PATH, or beside ptxas. An
-/// error where one of them is missing.
+/// Returns ptxas as above, and nvdisasm from MX_NVDISASM, PATH, or ptxas'
+/// directory. Fails if either is missing.
 llvm::Expected<MachineCodeTools> findMachineCodeTools(const std::string &ptxas,
                                                       const std::string &chip);
 
-/// The machine code of `ptx` with lines of the PTX, as the simulator reads it
+/// Returns the machine code of `ptx` with PTX lines, for the simulator
 /// (simulator/scripts/list-machine-code).
 llvm::Expected<std::string> listMachineCode(const MachineCodeTools &tools,
                                             const std::string &chip,

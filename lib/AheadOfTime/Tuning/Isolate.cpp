@@ -1,10 +1,8 @@
-//===- Isolate.cpp - A module that computes one matmul alone --------------===//
+//===- Isolate.cpp - Modules with a single matmul -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Operands become arguments, of types that know all sizes; what the matmul
-// only writes is made in the function.
-//
+// Operands become arguments of static shape. Tensors that the matmul only
+// writes are created in the function.
 //===----------------------------------------------------------------------===//
 
 #include "Matmuls.h"
@@ -39,9 +37,9 @@ static Role getRole(MatmulOpInterface op, Value value) {
   return Role::Other;
 }
 
-/// The type of `value` with the sizes that it leaves open. A dimension from the
-/// end is the reduction if it is the last of A, B or their scales; the first is
-/// groups where the operand has one matrix for each. All others are rows.
+/// Returns the type of `value` with static sizes. The last dimension of A, B or
+/// their scales is the reduction; the first is the number of groups if the
+/// operand has a matrix per group. All others are rows.
 static Type getSizedType(MatmulOpInterface op, Value value,
                          const MatmulProblem &sizes) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
@@ -66,8 +64,7 @@ static Type getSizedType(MatmulOpInterface op, Value value,
                                type.getEncoding());
 }
 
-/// Values that the matmul uses, each once: operands, and what its region takes
-/// from outside.
+/// Returns the operands and captured values of the matmul, without duplicates.
 static llvm::SetVector<Value> getUsedValues(MatmulOpInterface op) {
   llvm::SetVector<Value> used;
   used.insert_range(op->getOperands());
@@ -76,7 +73,7 @@ static llvm::SetVector<Value> getUsedValues(MatmulOpInterface op) {
   return used;
 }
 
-/// Whether the matmul only writes `value`.
+/// Returns true if the matmul only writes `value`.
 static bool isOnlyWritten(MatmulOpInterface op, Value value) {
   if (op.readsOuts())
     return false;

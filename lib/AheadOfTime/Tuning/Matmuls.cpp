@@ -1,4 +1,4 @@
-//===- Matmuls.cpp - Which matmuls and schedules are measured -------------===//
+//===- Matmuls.cpp - Selection of matmuls and schedules -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +22,7 @@ LogicalResult mx::tuning::lowerToMatmuls(ModuleOp module,
   return pm.run(module);
 }
 
-/// Adds the completed schedule of a candidate, unless it is there or there are
-/// enough.
+/// Adds a completed schedule unless it is present or the limit is reached.
 static void addCandidate(std::vector<ScheduleAttr> &found,
                          ScheduleAttr schedule, int64_t count) {
   if (static_cast<int64_t>(found.size()) < count &&
@@ -31,8 +30,7 @@ static void addCandidate(std::vector<ScheduleAttr> &found,
     found.push_back(schedule);
 }
 
-/// The best schedules at one choice of sizes, `first` before them if it is not
-/// null.
+/// Ranks schedules for a choice of sizes; `first` comes first if not null.
 static SizedMatmul rankAt(MatmulOpInterface op, const MatmulProblem &typed,
                           const MatmulProblem &sized, ScheduleAttr first,
                           int64_t count, const target::TargetInfo &target) {
@@ -52,7 +50,7 @@ static SizedMatmul rankAt(MatmulOpInterface op, const MatmulProblem &typed,
   return matmul;
 }
 
-/// The case that runs a matmul of these sizes.
+/// Returns the case that runs a matmul of these sizes.
 static size_t findCase(ArrayRef<ScheduleCase> cases,
                        const MatmulProblem &sized) {
   for (auto [index, one] : llvm::enumerate(cases))
@@ -61,7 +59,6 @@ static size_t findCase(ArrayRef<ScheduleCase> cases,
   return cases.size() - 1;
 }
 
-/// The first case that has its schedule.
 static size_t findFirst(ArrayRef<ScheduleCase> cases, const ScheduleCase &one) {
   return llvm::find_if(cases,
                        [&](const ScheduleCase &other) {
@@ -70,9 +67,9 @@ static size_t findFirst(ArrayRef<ScheduleCase> cases, const ScheduleCase &one) {
          cases.begin();
 }
 
-/// The sizes at which a matmul with cases is measured: the largest modelled
-/// one of each schedule's first case, or those rows that were asked for, of
-/// which a case that has several takes the largest.
+/// Returns the sizes to measure for a matmul with cases: for each schedule the
+/// largest modelled size of its first case. If rows were requested, uses these,
+/// and for several in a case the largest.
 static std::vector<SizedMatmul> chooseSizes(MatmulOpInterface op,
                                             const MatmulProblem &typed,
                                             ArrayRef<ScheduleCase> cases,
@@ -85,7 +82,7 @@ static std::vector<SizedMatmul> chooseSizes(MatmulOpInterface op,
   std::vector<int64_t> rows = asked.rows;
   llvm::sort(rows);
   for (int64_t size : rows) {
-    // Groups that no type knows are those of an example.
+    // Use the example's number of groups if dynamic.
     MatmulProblem sized = cases.back().example;
     getSizeOf(sized, ShapedType::isDynamic(typed.m) ? SizeName::M
                                                     : SizeName::K) = size;
@@ -136,7 +133,7 @@ std::vector<Matmul> mx::tuning::findMatmuls(ModuleOp module,
     llvm::erase_if(matmul.sizes, [](const SizedMatmul &sized) {
       return sized.candidates.empty();
     });
-    // What no kernel can do is told by the pass that builds kernels.
+    // The pass that builds kernels reports unsupported matmuls.
     if (!matmul.sizes.empty())
       matmuls.push_back(std::move(matmul));
   });

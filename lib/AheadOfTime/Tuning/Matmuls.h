@@ -1,4 +1,4 @@
-//===- Matmuls.h - The matmuls that are measured ----------------*- C++ -*-===//
+//===- Matmuls.h - Matmuls to measure ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -12,56 +12,54 @@
 
 namespace mx::tuning {
 
-/// A matmul of a module, at one choice of all of its sizes.
+/// Matmul of a module with static sizes.
 struct SizedMatmul {
   mxgpu::MatmulProblem problem;
-  /// Schedules worth a measurement, the model's choice first.
+  /// Schedules to measure, the model's choice first.
   std::vector<mxgpu::ScheduleAttr> candidates;
-  /// The case of the matmul that these sizes are in; of one with a schedule
-  /// for all sizes 0.
+  /// Case of the matmul for these sizes; 0 with a single schedule.
   size_t index = 0;
 };
 
 struct Matmul {
   MatmulOpInterface op;
-  std::string form; ///< mxgpu::getMatmulForm()
-  /// Of sizes that types leave open: none where they do not.
+  std::string form; ///< from mxgpu::getMatmulForm()
+  /// Cases of dynamic sizes; empty for static sizes.
   std::vector<mxgpu::ScheduleCase> cases;
   std::vector<SizedMatmul> sizes;
 };
 
-/// Lowers `module` to its matmuls.
 llvm::LogicalResult lowerToMatmuls(mlir::ModuleOp module,
                                    const CompileModuleOptions &options);
 
-/// The matmuls of a lowered module that the model has a choice for, each form
-/// once. Those with a schedule of their own are left out; those that cannot be
-/// measured too, after a remark.
+/// Returns the matmuls of a lowered module for which the model chooses
+/// schedules, without duplicate forms. Excludes matmuls with an explicit
+/// schedule, and, after a remark, matmuls that cannot be measured.
 std::vector<Matmul> findMatmuls(mlir::ModuleOp module,
                                 const CompileModuleOptions &options,
                                 const target::TargetInfo &target);
 
-/// What an argument of a measured function is, by which it gets its values.
+/// Role of a measured function's argument, which determines its values.
 enum class Role { Elements, Scales, Offsets, Counts, Rows, Alpha, Other };
 
-/// A module with one function, which computes the matmul alone.
+/// Module with a function that computes a single matmul.
 struct MatmulModule {
   static constexpr const char *kEntry = "matmul";
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  std::vector<Role> roles; ///< of the arguments
+  std::vector<Role> roles; ///< roles of the arguments
 };
 
-/// Of a matmul with these sizes and no schedule; an error where it cannot be
-/// computed by a function of its own.
+/// Builds a module for a matmul with these sizes and without a schedule. Fails
+/// if the matmul cannot be isolated.
 llvm::Expected<MatmulModule> isolate(MatmulOpInterface op,
                                      const mxgpu::MatmulProblem &sizes);
 
-/// The matmul of such a module.
+/// Returns the matmul of such a module.
 MatmulOpInterface getMatmul(mlir::ModuleOp module);
 
-/// Times all candidates at these sizes. Those that do not compile, do not run,
-/// or give other bits than the first one, are left out. An error where nothing
-/// can be measured.
+/// Times all candidates at these sizes. Excludes candidates that fail to
+/// compile or run, or differ from the first in a bit. Fails if nothing can be
+/// measured.
 llvm::Expected<mxgpu::TunedSizes>
 measureSchedules(MatmulOpInterface op, const SizedMatmul &sized,
                  const CompileModuleOptions &options, Stopwatch &stopwatch);

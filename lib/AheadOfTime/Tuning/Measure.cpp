@@ -1,11 +1,9 @@
-//===- Measure.cpp - How long schedules take ------------------------------===//
+//===- Measure.cpp - Measurement of schedules -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Candidates take turns, so that a clock that changes is the same for all, and
-// the median of many turns counts. In a turn launches are back to back, with
-// operands that no cache holds from the launch before.
-//
+// Candidates alternate, so that clock changes affect all equally, and the
+// median of many turns is used. A turn launches back to back, with operands
+// that the previous launch did not cache.
 //===----------------------------------------------------------------------===//
 
 #include "../Output/CompileEntries.h"
@@ -19,12 +17,12 @@ using namespace mx;
 using namespace mx::mxgpu;
 using namespace mx::tuning;
 
-/// Sets of operands, so that few bytes do not need thousands of them.
+/// Limit of operand sets for small operands.
 static constexpr size_t kMostSets = 64;
 
 namespace {
 
-/// A compiled candidate, loaded.
+/// A compiled and loaded candidate.
 struct Loaded {
   static llvm::Expected<Loaded> compile(const MatmulModule &matmul,
                                         ScheduleAttr schedule,
@@ -99,7 +97,7 @@ llvm::Expected<Loaded> Loaded::compile(const MatmulModule &matmul,
   std::string messages;
   llvm::Expected<CompiledModule> compiled =
       [&]() -> llvm::Expected<CompiledModule> {
-    // A candidate that does not compile is no error of the module.
+    // A candidate that does not compile is not an error of the module.
     ScopedDiagnosticHandler handler(
         module->getContext(), [&](Diagnostic &found) {
           if (found.getSeverity() == DiagnosticSeverity::Error)
@@ -148,7 +146,7 @@ llvm::Error Loaded::launch(const OperandSet &set, const DeviceBuffer &workspace,
 // Rounds
 //===----------------------------------------------------------------------===//
 
-/// Of all candidates that are not left out.
+/// Calls `call` for all candidates that are not excluded.
 template <typename Call>
 llvm::Error Measurement::forEach(Call call) {
   for (Timed &timed : candidates)
@@ -171,8 +169,8 @@ void Measurement::compileAll() {
   }
 }
 
-/// The results of a candidate, as bytes, with the first set: it gets the values
-/// of the last one.
+/// Returns a candidate's results for the first operand set, after copying the
+/// values of the last set to it.
 llvm::Expected<std::vector<uint8_t>> Measurement::compute(const Timed &timed) {
   const OperandSet &set = sets.front();
   if (llvm::Error error = set.reset(signature, sets.back()))
@@ -194,7 +192,7 @@ llvm::Expected<std::vector<uint8_t>> Measurement::compute(const Timed &timed) {
   return bytes;
 }
 
-/// Memory for the workspace of any candidate.
+/// Allocates a workspace for all candidates.
 llvm::Error Measurement::prepare() {
   size_t most = 0;
   llvm::Error error = forEach([&](Timed &timed) -> llvm::Error {
@@ -215,8 +213,8 @@ llvm::Error Measurement::prepare() {
   return llvm::Error::success();
 }
 
-/// Leaves out what differs from the first candidate, with operands whose sums
-/// are exact.
+/// Excludes candidates with results different from the first, for operands with
+/// exact sums.
 llvm::Error Measurement::compareAll() {
   if (!stopwatch.comparesResults)
     return llvm::Error::success();
@@ -244,7 +242,7 @@ llvm::Error Measurement::compareAll() {
   });
 }
 
-/// Random operands, as many times as their bytes have to be.
+/// Creates random operand sets until their bytes suffice.
 llvm::Error Measurement::makeSets() {
   sets.clear();
   size_t bytes = std::max<size_t>(signature.getBytes(), 1);
@@ -264,7 +262,7 @@ llvm::Error Measurement::makeSets() {
   return toError(mxSynchronize());
 }
 
-/// Microseconds of one launch, in a row of them.
+/// Returns the average microseconds per launch of a turn.
 llvm::Expected<double> Measurement::takeTurn(Timed &timed) {
   if (llvm::Error error = stopwatch.use(timed.program.ptx))
     return error;
@@ -312,7 +310,7 @@ llvm::Error Measurement::takeTurns() {
   return forEach([](Timed &timed) {
     auto middle = timed.turns.begin() + timed.turns.size() / 2;
     std::nth_element(timed.turns.begin(), middle, timed.turns.end());
-    // To a nanosecond: what is more is not measured.
+    // Round to the resolution of the measurement, a nanosecond.
     timed.result.microseconds = std::round(*middle * 1000) / 1000;
     return llvm::Error::success();
   });

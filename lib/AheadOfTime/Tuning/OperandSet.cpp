@@ -67,7 +67,7 @@ llvm::Expected<OperandSet> OperandSet::copy(const Signature &signature) const {
   OperandSet set;
   for (auto [slot, from] : llvm::zip_equal(signature.arguments, arguments)) {
     if (slot.isNumber)
-      set.arguments.push_back(from); // which stays as long
+      set.arguments.push_back(from); // outlives the copy
     else if (llvm::Error error = set.addArgument(slot, [&](void *place) {
                return mxMemcpyOnDevice(place, from.data, slot.bytes, nullptr);
              }))

@@ -1,4 +1,4 @@
-//===- Operands.cpp - What measured matmuls multiply ----------------------===//
+//===- Operands.cpp - Operands of measured matmuls ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -44,13 +44,9 @@ Signature mx::tuning::getSignature(const MatmulModule &matmul) {
   return signature;
 }
 
-//===----------------------------------------------------------------------===//
-// Codes
-//===----------------------------------------------------------------------===//
-
 namespace {
 
-/// Numbers of a generator whose sequence the C++ library does not choose.
+/// Random generator, independent of the C++ library.
 class Bits {
 public:
   explicit Bits(uint64_t seed) : state(seed * 2 + 0x9E3779B97F4A7C15u) {}
@@ -64,12 +60,12 @@ private:
   uint64_t state;
 };
 
-/// How one type writes numbers.
+/// Encoder for a type.
 class Coder {
 public:
   explicit Coder(Type type) : type(type), format(getFloatFormat(type)) {}
 
-  /// The code of a number that the type has.
+  /// Returns the code of a number that is exact in the type.
   uint64_t encode(double value) const {
     if (format)
       return mx::encode(*format, value);
@@ -80,7 +76,7 @@ public:
     return type.isInteger(8) ? uint8_t(encodeInt8(value)) : 0;
   }
 
-  /// Codes of any number of narrow types.
+  /// Returns all finite codes of a narrow type.
   std::vector<uint64_t> getFiniteCodes() const {
     std::vector<uint64_t> codes;
     unsigned bits = format ? getInfo(*format).bits : 8;
@@ -104,7 +100,7 @@ static constexpr double kExactElements[] = {-1.5, -1, -0.5, 0.5, 1, 1.5};
 static constexpr double kExactScales[] = {0.5, 1, 2};
 static constexpr double kRandomScales[] = {0.25, 0.5, 1, 2, 4};
 
-/// Codes that the values of a slot are drawn from, all alike.
+/// Returns the codes from which the values of a slot are drawn uniformly.
 static std::vector<uint64_t> getCodes(const Slot &slot, Values values) {
   Coder coder(getElementTypeOrSelf(slot.type));
   std::vector<uint64_t> codes;
@@ -122,8 +118,8 @@ static std::vector<uint64_t> getCodes(const Slot &slot, Values values) {
   else if (coder.isNarrow())
     codes = coder.getFiniteCodes();
   else {
-    // The normal distribution that activations resemble, in as many values as
-    // a narrow type has.
+    // Normal distribution, similar to activations, with as many values as a
+    // narrow type.
     std::mt19937 random(1);
     for (int i = 0; i < 256; ++i) {
       double u = (random() + 0.5) / 4294967296.0;
@@ -153,12 +149,8 @@ static std::vector<uint8_t> draw(const Slot &slot, Values values,
   return bytes;
 }
 
-//===----------------------------------------------------------------------===//
-// Integers
-//===----------------------------------------------------------------------===//
-
-/// Where the groups of a matmul end: all have as many rows, or elements of the
-/// reduction whose segments begin at multiples of 128.
+/// Returns the end of a group. All groups have equal size; segments of a ragged
+/// reduction start at multiples of 128.
 static int64_t getExpertEnd(int64_t group, Role role,
                             const mxgpu::MatmulProblem &sizes) {
   constexpr int64_t kSegment = 128;
@@ -176,7 +168,7 @@ std::vector<uint8_t> mx::tuning::makeValues(const Slot &slot, Values values,
   bool isPlaces = slot.role == Role::Offsets || slot.role == Role::Counts ||
                   slot.role == Role::Rows;
   Type element = getElementTypeOrSelf(slot.type);
-  // Other integers are what regions look up: 0 is a place in anything.
+  // Other integers are indices in regions, for which 0 is always valid.
   if (!isPlaces)
     return element.isIntOrIndex() && slot.role != Role::Elements
                ? std::vector<uint8_t>(slot.bytes)

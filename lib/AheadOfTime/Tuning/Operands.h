@@ -1,13 +1,10 @@
-//===- Operands.h - What measured matmuls multiply --------------*- C++ -*-===//
+//===- Operands.h - Operands of measured matmuls ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Values for two purposes. Exact ones are small multiples of powers of two,
-// whose sums of products f32 holds exactly in any order: with these all
-// schedules give the same bits, or one of them is wrong. Random ones are any
-// finite codes, with scales near 1: a GPU takes more power, and so has a lower
-// clock, for bits that change.
-//
+// Exact values are small multiples of powers of two. Their sums of products are
+// exact in f32 in any order, so correct schedules agree in every bit. Random
+// values are any finite codes, with scales near 1, because toggling bits raise
+// the power and reduce the clock of a GPU.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_AHEADOFTIME_TUNING_OPERANDS_H
@@ -21,36 +18,34 @@ namespace mx::tuning {
 
 enum class Values { Exact, Random };
 
-/// Memory of the device in use, which is given back.
 struct FreeOnDevice {
   void operator()(void *memory) const { (void)mxMemFree(memory); }
 };
 using DeviceBuffer = std::unique_ptr<void, FreeOnDevice>;
 llvm::Expected<DeviceBuffer> makeDeviceBuffer(size_t bytes);
 
-/// An argument or a result of a measured function.
+/// Argument or result of a measured function.
 struct Slot {
   mlir::Type type;
-  Role role = Role::Other; ///< of an argument
+  Role role = Role::Other; ///< for arguments
   std::vector<int64_t> shape;
   size_t bytes = 0;
   bool isNumber = false;
 };
 
-/// Those of the function of a module.
 struct Signature {
   std::vector<Slot> arguments, results;
-  /// Bytes of all of them.
+  /// Returns the total bytes of arguments and results.
   size_t getBytes() const;
 };
 Signature getSignature(const MatmulModule &matmul);
 
-/// The bytes of an argument of a matmul of these sizes.
+/// Returns the bytes of an argument of a matmul with these sizes.
 std::vector<uint8_t> makeValues(const Slot &slot, Values values,
                                 const mxgpu::MatmulProblem &sizes,
                                 uint64_t seed);
 
-/// The error that the status of a call of the runtime stands for.
+/// Converts a runtime status to an error.
 llvm::Error toError(int status);
 
 /// Arguments and results on the device.
@@ -59,10 +54,10 @@ public:
   static llvm::Expected<OperandSet> make(const Signature &signature,
                                          Values values,
                                          const mxgpu::MatmulProblem &sizes);
-  /// With the same values at other addresses.
+  /// Copies the values to other addresses.
   llvm::Expected<OperandSet> copy(const Signature &signature) const;
-  /// Gives the arguments the values that those of `from` have: a matmul may
-  /// add to an argument in place. What results hold is zeros.
+  /// Copies argument values from `from`, because a matmul may accumulate in
+  /// place, and zeroes results.
   llvm::Error reset(const Signature &signature, const OperandSet &from) const;
 
   llvm::ArrayRef<mxArgument> getArguments() const { return arguments; }

@@ -1,4 +1,4 @@
-//===- Stopwatch.cpp - The time of launches -------------------------------===//
+//===- Stopwatch.cpp - Timing of launches ---------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@ llvm::Error Stopwatch::use(const std::string &) {
 
 namespace {
 
-/// Events around what is launched.
+/// Stopwatch based on events.
 class EventStopwatch : public Stopwatch {
 public:
   ~EventStopwatch() override {
@@ -27,8 +27,8 @@ public:
       if (event)
         (void)mxEventDestroy(event);
   }
-  /// Before a measurement the GPU fills `bytes` of memory, so that the host is
-  /// ahead of it with the launches.
+  /// Before each measurement the GPU fills `bytes` of memory, so that the host
+  /// queues launches ahead.
   llvm::Error prepare(size_t bytes);
   llvm::Expected<double>
   measure(llvm::function_ref<llvm::Error()> launch) override;
@@ -39,8 +39,9 @@ private:
   size_t filledBytes = 0;
 };
 
-/// The simulator runs each launch once: its model has no noise. Matmuls are not
-/// computed, so that results mean nothing (simulator/docs/TimeModel.md).
+/// Stopwatch of the simulator. Runs each launch once, because the model has no
+/// noise. Matmuls are not computed, so results are undefined
+/// (simulator/docs/TimeModel.md).
 class ModelStopwatch final : public EventStopwatch {
 public:
   ModelStopwatch(std::string chip, MachineCodeTools tools)
@@ -54,10 +55,6 @@ private:
 };
 
 } // namespace
-
-//===----------------------------------------------------------------------===//
-// Events
-//===----------------------------------------------------------------------===//
 
 llvm::Error EventStopwatch::prepare(size_t bytes) {
   if (mxEventCreate(&begin) != MX_SUCCESS || mxEventCreate(&end) != MX_SUCCESS)
@@ -87,7 +84,7 @@ EventStopwatch::measure(llvm::function_ref<llvm::Error()> launch) {
   return microseconds;
 }
 
-/// An error unless the device in use is a GPU that runs kernels of `chip`.
+/// Fails unless the device in use is a GPU that runs kernels of `chip`.
 static llvm::Error checkGpu(const std::string &chip) {
   mxDeviceInfo info = mxSized<mxDeviceInfo>();
   std::string found;
@@ -137,7 +134,7 @@ llvm::Error ModelStopwatch::prepare() {
   comparesResults = false;
   warmUps = 0;
   rounds = leastLaunches = mostLaunches = 1;
-  // More than a cache holds.
+  // Larger than the cache.
   bytesBetween = size_t(128) << 20;
   return EventStopwatch::prepare(/*bytes=*/0);
 }

@@ -1,4 +1,4 @@
-//===- Tune.cpp - Keep the fastest schedules of a module ------------------===//
+//===- Tune.cpp - Tuning of a module --------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -16,11 +16,11 @@ using namespace mx;
 using namespace mx::mxgpu;
 using namespace mx::tuning;
 
-/// Thousandths of the time that another schedule must gain: less is noise, and
-/// the model's choice stays.
+/// Minimum gain of another schedule in thousandths of the time; smaller gains
+/// are noise, and the model's choice is kept.
 static constexpr double kLeastGain = 5;
-/// By how much, in per cent, the model may find a measured schedule slower than
-/// its own at sizes where neither was measured: about as far as it is off.
+/// Maximum modelled loss, in per cent, of a measured schedule at sizes that
+/// were not measured. Approximates the error of the model.
 static constexpr int64_t kMostLoss = 5;
 
 std::string mx::getTunedTablePath() {
@@ -42,7 +42,7 @@ static std::string getDate() {
   return text;
 }
 
-/// The fastest schedule that is right; null where none is.
+/// Returns the fastest schedule with correct results, or null.
 static const TimedSchedule *findFastest(const TunedSizes &sizes) {
   const TimedSchedule *fastest = nullptr;
   for (const TimedSchedule &one : sizes.candidates) {
@@ -88,14 +88,14 @@ llvm::Expected<TunedTable> Tuner::readTable() const {
   return TunedTable::read(path, /*replacesOld=*/true);
 }
 
-/// Whether it was measured as it is asked for now.
+/// Returns true if the table contains a measurement with the same options.
 bool Tuner::isKnown(const TunedTable &table, const TunedKey &key) const {
   const TunedEntry *entry = table.find(key);
   return entry && entry->count == options.tune.count &&
          entry->rows == options.tune.rows;
 }
 
-/// Adds an entry to what other processes may have written meanwhile.
+/// Adds an entry to the current file, which other processes may have changed.
 llvm::Error Tuner::keep(const TunedEntry &entry) const {
   llvm::Expected<TunedTable> table = readTable();
   if (!table)
@@ -130,7 +130,7 @@ void Tuner::tell(const Matmul &matmul, const TunedSizes &sizes) const {
   remark << ", of " << sizes.candidates.size() << " schedules on " << gpu;
 }
 
-/// What the model says a schedule takes at the sizes of a case's example.
+/// Returns the modelled time of a schedule at a case's example sizes.
 static int64_t getModelledTotal(MatmulOpInterface op, const ScheduleCase &one,
                                 ScheduleAttr schedule,
                                 const target::TargetInfo &target) {
@@ -140,9 +140,9 @@ static int64_t getModelledTotal(MatmulOpInterface op, const ScheduleCase &one,
       .total;
 }
 
-/// Takes the schedule that was measured for a case. Where no rows were asked
-/// for, it is also that of the cases that had the same, so that a kernel stays
-/// one kernel, but for those where the model says that it is slower.
+/// Uses a measured schedule for a case. Without requested rows, also uses it
+/// for cases with the same former schedule, so that they share a kernel, unless
+/// the model predicts a loss.
 static void replaceSchedule(const Matmul &matmul, size_t index,
                             ScheduleAttr schedule, bool isEverywhere,
                             const target::TargetInfo &target,
@@ -215,7 +215,7 @@ llvm::Error Tuner::run(ModuleOp module, const target::TargetInfo &target) {
     return table.takeError();
   OwningOpRef<ModuleOp> lowered = module.clone();
   if (failed(lowerToMatmuls(*lowered, options)))
-    return makeError(""); // told by diagnostics
+    return makeError(""); // already reported
   for (const Matmul &matmul : findMatmuls(*lowered, options, target)) {
     TunedKey key = {options.chip, gpu, getVersion(), matmul.form};
     if (isKnown(*table, key))
@@ -223,7 +223,7 @@ llvm::Error Tuner::run(ModuleOp module, const target::TargetInfo &target) {
     if (llvm::Error error = tune(matmul, std::move(key), target))
       return error;
   }
-  // So that there is a table, also where nothing was to be measured.
+  // Create a table even if nothing was measured.
   return llvm::sys::fs::exists(path) ? llvm::Error::success()
                                      : TunedTable().write(path);
 }

@@ -1,13 +1,12 @@
-//===- ClusterLowering.cpp - A CTA among others ---------------------------===//
+//===- ClusterLowering.cpp - Clusters and dependent kernels ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The rank of a CTA in its cluster, the accumulators that the CTAs of a cluster
-// add up, and the kernels before and after this one.
+// Lowers CTA ranks, additions of accumulators in a cluster, and programmatic
+// dependent launch.
 //
-// To add accumulators, each CTA writes its own to its shared memory, and the
-// first one reads those of the others there, or each the registers that it has
-// of the sum.
+// To add accumulators, each CTA writes its own to its shared memory. Then the
+// first CTA reads the others, or each CTA reads the registers of its share.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +19,8 @@ using namespace mx::mxbar;
 
 namespace {
 
-/// A partial lies in shared memory as one chunk of words after the other of all
-/// threads, so that adjacent threads have adjacent ones.
+/// Shared-memory layout of a partial: chunks of words, each for all threads, so
+/// that adjacent threads access adjacent words.
 class PartialWords {
 public:
   PartialWords(NVVMBuilder &builder, ExchangePartialsOp op, Value thread,
@@ -39,11 +38,11 @@ public:
                           words.slice(i * chunk, chunk));
   }
 
-  /// Adds to those of `words` from `first` up to `end`, which are CTA `rank`'s,
-  /// those of the others, in the order of ranks.
+  /// Adds the partials of the other CTAs, in the order of ranks, to words
+  /// `first` to `end`, the share of CTA `rank`.
   void add(MutableArrayRef<Value> words, int64_t rank, int64_t ctas,
            int64_t first, int64_t end) {
-    // Their addresses would otherwise be registers of the loop before.
+    // Keeps LLVM from hoisting these addresses out of the loop into registers.
     Value here = builder.keep(own);
     SmallVector<Value> others;
     for (int64_t other = 0; other < ctas; ++other)
@@ -65,7 +64,7 @@ public:
   }
 
 private:
-  /// Of two words that are f32.
+  /// Adds two words as f32.
   Value add(Value x, Value y) {
     Type f32 = builder.getF32Type();
     Value sum = arith::AddFOp::create(builder, builder.bitcast(f32, x),
@@ -80,7 +79,7 @@ private:
 
 } // namespace
 
-/// A branch for each rank from `rank` on, as registers have no numbers.
+/// Emits a branch for each rank from `rank` on: registers cannot be indexed.
 static Value addShares(NVVMBuilder &builder, PartialWords &words,
                        ArrayRef<Value> partial, int64_t ctas, VectorType type,
                        int64_t rank = 0) {
@@ -105,7 +104,7 @@ static Value addShares(NVVMBuilder &builder, PartialWords &words,
   return ifOp.getResult(0);
 }
 
-/// CTAs of a cluster of the function that was a kernel.
+/// Returns the cluster size of a lowered kernel.
 static std::optional<int64_t> getClusterSize(Operation *op) {
   auto function = op->getParentOfType<LLVM::LLVMFuncOp>();
   auto size = function ? function->getAttrOfType<DenseI32ArrayAttr>(
@@ -116,7 +115,7 @@ static std::optional<int64_t> getClusterSize(Operation *op) {
   return size[0];
 }
 
-/// All partials are there when the cluster has met.
+/// Partials are complete after the cluster barrier.
 static LogicalResult
 lowerExchangePartials(ExchangePartialsOp op,
                       ExchangePartialsOp::Adaptor adaptor,

@@ -1,8 +1,8 @@
-//===- ConvertMXGPUToNVVM.cpp - Operations of mxgpu and mxbar to NVVM -----===//
+//===- ConvertMXGPUToNVVM.cpp - Conversion of mxgpu and mxbar to NVVM -----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// One pattern per operation: the steps before have made functions of kernels.
+// One pattern per operation. Earlier passes have lowered kernels to functions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,7 @@ namespace mx::mxgpu {
 #include "mx/Conversion/MXGPUToNVVM/Passes.h.inc"
 } // namespace mx::mxgpu
 
-/// NVPTX aligns i64 to 4 bytes unless the module says otherwise.
+/// Without this layout NVPTX aligns i64 to 4 bytes.
 static constexpr llvm::StringLiteral kDataLayout =
     "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64";
 
@@ -93,7 +93,7 @@ struct ConvertMXGPUToNVVMPass final
     converter.addConversion([](ScalesType type) {
       return IntegerType::get(type.getContext(), 32);
     });
-    // A thread's registers of it.
+    // Vector of a thread's registers.
     converter.addConversion([&](FragmentType type) -> Type {
       return converter.convertType(VectorType::get(
           {type.getLayout().getNumValues()}, type.getElementType()));
@@ -142,7 +142,7 @@ struct ConvertMXGPUToNVVMPass final
                                                          target);
     if (failed(applyPartialConversion(function, target, std::move(patterns))))
       return failure();
-    // Nothing uses them any more.
+    // Unused after conversion.
     function->walk([](mx::mxbar::PlacedRingOp ring) { ring.erase(); });
     return success();
   }
@@ -154,14 +154,13 @@ struct ConvertMXGPUToNVVMPass final
 // Locations
 //===----------------------------------------------------------------------===//
 
-// The region of a named linalg operation has no location. Inlined it is at
-// callsite(unknown at X), in which ensure-debug-info-scope-on-llvm-func
-// looks for a file and crashes. Other call sites would become no .loc
-// directive: the caller is no function of its own any more, so it has no
-// scope.
+// The region of a named linalg operation has no location. Inlining gives
+// callsite(unknown at X), on which ensure-debug-info-scope-on-llvm-func
+// crashes. Other call sites would get no .loc directive, since the inlined
+// caller has no scope.
 
-/// Appends the files and lines of `location` to `lines`: of an inlined
-/// operation the innermost with a file.
+/// Appends the file and line of each part of `location` to `lines`: for an
+/// inlined operation, the innermost with a file.
 static void collectLines(Location location, SetVector<Location> &lines) {
   if (auto line = dyn_cast<FileLineColLoc>(location)) {
     lines.insert(line);
@@ -179,11 +178,12 @@ static void collectLines(Location location, SetVector<Location> &lines) {
 }
 
 namespace {
-/// Lines of the program that share the code of one .loc.
+/// Source lines that share the code of a .loc.
 using SharedLines = llvm::MapVector<Location, SetVector<Location>>;
 } // namespace
 
-/// Gives each operation of `function` its first line, and returns the others.
+/// Assigns the first line to each operation of `function` and returns the
+/// others.
 static SharedLines resolveLocations(LLVM::LLVMFuncOp function) {
   SharedLines shared;
   DenseMap<Location, Location> resolved;
@@ -203,7 +203,7 @@ static SharedLines resolveLocations(LLVM::LLVMFuncOp function) {
   return shared;
 }
 
-/// Prints the line of `location` as the simulator reads it: `"a.mlir" 3 5`.
+/// Prints `location` in the format of the simulator: `"a.mlir" 3 5`.
 static void print(raw_ostream &os, Location location) {
   auto line = cast<FileLineColLoc>(location);
   os << '"';
@@ -217,7 +217,7 @@ struct ResolveLocations final
   void runOnOperation() override {
     StringAttr name = StringAttr::get(
         &getContext(), LLVM::LLVMDialect::getModuleLevelAsmAttrName());
-    // PTX has no directive for several lines, and ptxas refuses unknown ones.
+    // PTX lacks a directive for several lines, and ptxas refuses unknown ones.
     SmallVector<Attribute> comments;
     for (auto function : getOperation().getOps<LLVM::LLVMFuncOp>())
       for (auto &[line, others] : resolveLocations(function)) {

@@ -1,14 +1,12 @@
-//===- LowerKernels.cpp - Function, set-up and roles of a kernel ----------===//
+//===- LowerKernels.cpp - Lowering of kernels to functions ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Everything that must happen once per CTA: barriers are initialized and fenced
-// before any thread uses them, tensor memory is allocated by one warp and freed
-// by the same warp after all others are done with it.
+// Set-up and tear-down of a CTA: barriers are initialized and fenced before
+// use, and a warp allocates tensor memory and frees it after all uses.
 //
-// Each way through the chain of branches runs one role, or none: what
-// setmaxnreg changes in one role then holds in no other (ptxas counts along all
-// ways that it sees).
+// Each path through the chain of branches runs a single role, or none, so that
+// setmaxnreg in a role affects no other role (ptxas follows all paths).
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +36,7 @@ namespace mx::mxgpu {
 // Roles
 //===----------------------------------------------------------------------===//
 
-/// The number of registers that this warp runs with from here on.
+/// Sets the register limit of this warp for the rest of the kernel.
 static void setRegisters(NVVMBuilder &builder, RoleOp role, int64_t launched) {
   int64_t registers = *role.getRegisters();
   if (registers != launched)
@@ -50,7 +48,7 @@ static void enterIf(NVVMBuilder &builder, Value condition) {
   builder.setInsertionPointToStart(ifOp.thenBlock());
 }
 
-/// Numbers of the role's threads follow from those of the CTA's.
+/// Computes thread numbers within a role from those of the CTA.
 static void lowerThreadIds(RoleOp role) {
   role.walk([&](ThreadIdOp id) {
     NVVMBuilder builder(id.getLoc(), id.getContext());
@@ -65,14 +63,13 @@ static void lowerThreadIds(RoleOp role) {
   });
 }
 
-/// Puts what the warps of a role do here, or one thread of them if it is
-/// elected. The warp meets again afterwards: the next instruction may need all
-/// its threads.
+/// Inlines the body of a role, for an elected thread if required. The warp
+/// reconverges afterwards: the next instruction may need all threads.
 static void inlineRole(NVVMBuilder &builder, RoleOp role,
                        std::optional<int64_t> launchedRegisters) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setLoc(role.getLoc());
-  // All warps of a warpgroup, whatever their roles.
+  // Runs in all warps of a warpgroup, for any roles.
   if (launchedRegisters)
     setRegisters(builder, role, *launchedRegisters);
   if (role.getOnLeader())
@@ -88,7 +85,7 @@ static void inlineRole(NVVMBuilder &builder, RoleOp role,
                                 role.getBody().front().getOperations());
 }
 
-/// Puts roles, which are adjacent, into branches on the warp number.
+/// Moves adjacent roles into branches on the warp number.
 static void lowerRoles(KernelOp kernel) {
   SmallVector<RoleOp> roles = *getRolesByWarp(kernel);
   std::optional<int64_t> registers = kernel.getLaunchRegisters();
@@ -110,7 +107,7 @@ static void lowerRoles(KernelOp kernel) {
     inlineRole(builder, role, registers);
     builder.restoreInsertionPoint(next);
   }
-  // Warps without a role belong to a warpgroup too.
+  // Warps without a role also belong to a warpgroup.
   if (registers)
     setRegisters(builder, roles.back(), *registers);
   for (RoleOp role : roles) {
@@ -123,7 +120,7 @@ static void lowerRoles(KernelOp kernel) {
 // Kernels
 //===----------------------------------------------------------------------===//
 
-/// The dynamic shared memory of all kernels of a module.
+/// Declares the dynamic shared memory of a module's kernels.
 static void declareSharedMemory(gpu::GPUModuleOp module) {
   if (module.lookupSymbol(kDynamicSharedName))
     return;
@@ -135,7 +132,7 @@ static void declareSharedMemory(gpu::GPUModuleOp module) {
                          /*addrSpace=*/3);
 }
 
-/// Gives the kernel's body, now in `function`, its arguments back.
+/// Replaces the arguments of the kernel body, now in `function`.
 static void mapArguments(NVVMBuilder &builder, KernelOp kernel,
                          LLVM::LLVMFuncOp function) {
   unsigned next = 0;
@@ -171,14 +168,14 @@ static void mapArguments(NVVMBuilder &builder, KernelOp kernel,
   }
 }
 
-/// Initializes all barriers by one thread and makes them visible to the copy
+/// Initializes all barriers in a thread and makes them visible to the copy
 /// engine and the tensor core.
 static void initBarriers(NVVMBuilder &builder, KernelOp kernel,
                          ArrayRef<Value> maps) {
   Value thread = builder.threadId();
-  Value isFirst = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
-                                        thread, builder.i32(0));
-  auto ifOp = scf::IfOp::create(builder, isFirst, /*withElse=*/false);
+  Value isFirstThread = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
+                                              thread, builder.i32(0));
+  auto ifOp = scf::IfOp::create(builder, isFirstThread, /*withElse=*/false);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(ifOp.thenBlock());
   for (Value map : maps)
@@ -210,17 +207,16 @@ static scf::IfOp ifWarp(NVVMBuilder &builder, int64_t warp) {
   return scf::IfOp::create(builder, isWarp, /*withElse=*/false);
 }
 
-/// Bounds the registers of a thread. Where roles divide them, each takes its
-/// own later: ptxas counts with those only in code after setmaxnreg that no
-/// other role runs.
+/// Bounds the registers of a thread at launch. Roles may change their bound by
+/// setmaxnreg, which ptxas honours only in code that no other role executes.
 static void boundRegisters(NVVMBuilder &builder, KernelOp kernel,
                            LLVM::LLVMFuncOp function) {
   std::optional<int64_t> registers = kernel.getLaunchRegisters();
   if (registers)
     function->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(),
                       builder.getI32IntegerAttr(*registers));
-  // Few CTAs with tensor memory fit an SM beside each other. Told nothing,
-  // ptxas gives their threads too few registers and spills.
+  // Few CTAs with tensor memory share an SM. Without this bound ptxas assigns
+  // too few registers and spills.
   std::optional<int64_t> ctas = kernel.getMinCtas();
   if (!ctas && !registers && getTensorMemory(kernel))
     ctas = 1;
@@ -251,7 +247,6 @@ static LLVM::LLVMFuncOp createFunction(NVVMBuilder &builder, KernelOp kernel) {
   return function;
 }
 
-/// The tensor maps among a function's parameters.
 static SmallVector<Value> getMaps(LLVM::LLVMFuncOp function) {
   SmallVector<Value> maps;
   for (BlockArgument parameter : function.getArguments())
@@ -261,8 +256,8 @@ static SmallVector<Value> getMaps(LLVM::LLVMFuncOp function) {
   return maps;
 }
 
-/// What happens before any role begins. Returns the first column of the
-/// tensor memory `memory`, if that is not null.
+/// Builds the set-up before all roles. Returns the first column of the tensor
+/// memory `memory`, if not null.
 static Value setUp(NVVMBuilder &builder, KernelOp kernel, TensorMemoryOp memory,
                    ArrayRef<Value> maps) {
   bool hasRings = !kernel.getBody().getOps<PlacedRingOp>().empty();
@@ -270,8 +265,8 @@ static Value setUp(NVVMBuilder &builder, KernelOp kernel, TensorMemoryOp memory,
     initBarriers(builder, kernel, maps);
     builder.syncWarp();
   }
-  // No CTA of a pair touches the other's barriers, or allocates for both,
-  // before both are there.
+  // Both CTAs of a pair must have started before either uses the other's
+  // barriers or allocates for both.
   if (kernel.isPair())
     builder.syncCluster();
   if (memory) {
@@ -293,12 +288,12 @@ static Value setUp(NVVMBuilder &builder, KernelOp kernel, TensorMemoryOp memory,
                               builder.shared(memory.getSlot()));
 }
 
-/// What happens after all roles have ended.
+/// Builds the tear-down after all roles.
 static void tearDown(NVVMBuilder &builder, KernelOp kernel,
                      TensorMemoryOp memory, Value firstColumn) {
   if (memory)
     builder.fenceBeforeSync();
-  // Neither CTA of a pair ends while the other may still touch its memory.
+  // A CTA of a pair must not end while the other may access its memory.
   if (kernel.isPair())
     builder.syncCluster();
   else if (memory)

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Feeds the tensor core and reads what it computed: bulk copies into stages,
-// scales into tensor memory, accumulators into registers. The instructions are
-// those of the attributes (lib/Dialect/MXGPU/IR/Mma).
+// Lowers bulk copies into stages, scales into tensor memory, and accumulators
+// into registers. Attributes emit the MMAs (lib/Dialect/MXGPU/IR/Mma).
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,8 +46,7 @@ static Values lowerLoadBox(NVVMBuilder &builder, LoadBoxOp op,
 }
 
 /// A tile of 128 rows by 4 scales is 512 bytes of shared memory and 4 columns
-/// of tensor memory. There, tiles of the same scales stand side by side, as one
-/// instruction reads them.
+/// of tensor memory. Tiles of the same scales are adjacent there for the MMA.
 static Values lowerCopyToColumns(NVVMBuilder &builder, CopyToColumnsOp op,
                                  CopyToColumnsOp::Adaptor adaptor) {
   Value descriptor = builder.matrixDescriptor(
@@ -73,8 +71,8 @@ static Values lowerCopyToColumns(NVVMBuilder &builder, CopyToColumnsOp op,
   return {column};
 }
 
-/// Registers that threads of the kernel around `op` are launched with, if that
-/// is bounded.
+/// Returns the registers per thread at launch of the enclosing kernel, if they
+/// are limited.
 static std::optional<int64_t> getLaunchRegisters(Operation *op) {
   auto function = op->getParentOfType<FunctionOpInterface>();
   auto bound = function ? function->getAttrOfType<IntegerAttr>(
@@ -83,7 +81,6 @@ static std::optional<int64_t> getLaunchRegisters(Operation *op) {
   return bound ? std::optional(bound.getInt()) : std::nullopt;
 }
 
-/// The instruction emits itself.
 static Values lowerMma(NVVMBuilder &builder, MmaOp op, MmaOp::Adaptor adaptor) {
   Value accumulators = op.getKind().emit(
       builder, op,
@@ -94,8 +91,8 @@ static Values lowerMma(NVVMBuilder &builder, MmaOp op, MmaOp::Adaptor adaptor) {
   return accumulators ? Values{accumulators} : Values();
 }
 
-/// Returns whether the accumulator has other users than matrix instructions and
-/// loops, which take an accumulator in progress.
+/// Returns true if operations other than matrix instructions and loops, which
+/// accept an accumulator in progress, use the accumulator.
 static bool isRead(MmaWaitOp op) {
   return !op.getPending() || llvm::any_of(op->getUsers(), [](Operation *user) {
     return !isa<MmaOp, MmaWaitOp, scf::YieldOp>(user);
@@ -109,12 +106,11 @@ static Values lowerMmaWait(NVVMBuilder &builder, MmaWaitOp op,
 }
 
 //===----------------------------------------------------------------------===//
-// Accumulators: a thread reads its row of the tile, some consecutive columns at
-// a time
+// Accumulators: a thread loads consecutive columns of its row
 //===----------------------------------------------------------------------===//
 
-/// The lanes of a warp are those of its number modulo 4 (PTX ISA, tcgen05
-/// access restrictions); the role starts at such a warp.
+/// A warp accesses the lanes given by its number modulo 4 (PTX ISA, tcgen05
+/// access restrictions). The role starts at a multiple of 4.
 static Values lowerLoadAccumulator(NVVMBuilder &builder, LoadAccumulatorOp op,
                                    LoadAccumulatorOp::Adaptor adaptor,
                                    const TypeConverter &converter) {
@@ -133,8 +129,8 @@ static Values lowerLoadAccumulator(NVVMBuilder &builder, LoadAccumulatorOp op,
   if (!adaptor.getEmpty()) {
     return {load()};
   }
-  // Tensor memory that was never written is not read. All warps of the role
-  // take the same branch, since they have the same work tile.
+  // Do not read tensor memory that was never written. The branch is uniform in
+  // the role, since its warps share the work tile.
   auto ifOp =
       scf::IfOp::create(builder, type, adaptor.getEmpty(), /*withElse=*/true);
   builder.setInsertionPointToStart(ifOp.thenBlock());
@@ -146,17 +142,17 @@ static Values lowerLoadAccumulator(NVVMBuilder &builder, LoadAccumulatorOp op,
   return {ifOp.getResult(0)};
 }
 
-/// The shared columns are the last of stage 0 and the first of stage 1: of
-/// their last slice, and of their first.
+/// The shared columns are the last of stage 0 and the first of stage 1. With
+/// several matrices they are in the last or first of these.
 static Values lowerEpilogueColumn(NVVMBuilder &builder, EpilogueColumnOp op,
                                   EpilogueColumnOp::Adaptor adaptor) {
   RingType ring = op.getStage().getType().getRing();
   Value place =
       builder.add(adaptor.getPlace(), builder.index(op.getB() * op.getWidth()));
-  Value isFirst = builder.isEqual(adaptor.getStage(), builder.i32(0));
+  Value isFirstStage = builder.isEqual(adaptor.getStage(), builder.i32(0));
   auto inFirst = [&](int64_t shift) -> Value {
     Value shiftInSlot =
-        builder.select(isFirst, builder.index(shift), builder.index(0));
+        builder.select(isFirstStage, builder.index(shift), builder.index(0));
     return builder.add(place, shiftInSlot);
   };
   int64_t toShared = op.getWidth() - ring.getOverlap();

@@ -1,10 +1,8 @@
-//===- CommandPatterns.cpp - Memory, tensor maps and launches of a plan ---===//
+//===- CommandPatterns.cpp - Memory and launches in plans -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Whole arrays are allocated, filled and copied, and single numbers are read.
-// The fields of a memref are the parameters that a kernel takes it by.
-//
+// Lowers allocations, fills and copies of whole arrays, reads of numbers,
+// tensor maps and launches. A memref is passed to kernels as its fields.
 //===----------------------------------------------------------------------===//
 
 #include "../Utils/HostCode.h"
@@ -18,10 +16,6 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-//===----------------------------------------------------------------------===//
-// Memory
-//===----------------------------------------------------------------------===//
-
 static LogicalResult lowerAlloc(memref::AllocOp op,
                                 OneToN<memref::AllocOp> operands,
                                 ConversionPatternRewriter &rewriter) {
@@ -34,14 +28,14 @@ static LogicalResult lowerAlloc(memref::AllocOp op,
   return success();
 }
 
-/// Of a constant: convert-mx-to-mxgpu has refused other globals.
+/// Lowers a constant; convert-mx-to-mxgpu rejected other globals.
 static LogicalResult lowerGlobal(memref::GetGlobalOp op,
                                  OneToN<memref::GetGlobalOp>,
                                  ConversionPatternRewriter &rewriter) {
   Value buffer = mxplan::ConstantOp::create(
       rewriter, op.getLoc(), mxplan::BufferType::get(op.getContext()),
       op.getNameAttr());
-  // Its extents are in its type.
+  // Its type is static.
   replaceByBuffer(rewriter, op, buffer, {});
   return success();
 }
@@ -62,7 +56,7 @@ static void lowerCopy(memref::CopyOp op, View &from,
   for (auto [dim, size] : llvm::enumerate(target.sizes)) {
     if (size == from.sizes[dim])
       continue;
-    // In the words of upstream's verification, on the CPU path.
+    // Message of upstream's verification on the CPU path.
     Value isSame = builder.isEqual(size, from.sizes[dim]);
     RequireOp::create(builder, isSame,
                       describeAccess(op, "size of " + std::to_string(dim) +
@@ -99,7 +93,7 @@ static void lowerLoad(memref::LoadOp op, View &view,
   for (auto [index, stride] :
        llvm::zip_equal(getSingles(indices), view.strides))
     element = builder.add(element, builder.mul(index, stride));
-  // A bit has a byte of its own.
+  // An i1 is stored in a byte.
   bool isBit = op.getType().isInteger(1);
   Type stored = isBit ? rewriter.getI8Type() : op.getType();
   int64_t bits = getElementBits(stored);
@@ -113,7 +107,7 @@ static void lowerLoad(memref::LoadOp op, View &view,
 
 static LogicalResult lowerAssert(cf::AssertOp op, OneToN<cf::AssertOp> operands,
                                  ConversionPatternRewriter &rewriter) {
-  // The message of a requirement is a format.
+  // Requirement messages are format strings.
   std::string text = op.getMsg().str();
   for (size_t at = 0; (at = text.find('%', at)) != std::string::npos; at += 2)
     text.insert(at, "%");
@@ -124,7 +118,7 @@ static LogicalResult lowerAssert(cf::AssertOp op, OneToN<cf::AssertOp> operands,
   return success();
 }
 
-/// Memory that nothing looks at: none.
+/// Poison memory is never accessed: null.
 static LogicalResult lowerPoison(ub::PoisonOp op, OneToN<ub::PoisonOp>,
                                  ConversionPatternRewriter &rewriter) {
   auto type = dyn_cast<MemRefType>(op.getType());
@@ -166,7 +160,7 @@ static void lowerMap(EncodeTensorMapOp op, View &view, ArrayRef<ValueRange>,
 }
 
 /// Returns the values of an argument in a plan. A contiguous memref inside its
-/// buffer becomes one at the start of a buffer.
+/// buffer becomes a slice of the buffer.
 static SmallVector<Value> getParameters(PlanBuilder &builder, Type type,
                                         ValueRange fields) {
   Type taken = getParameterType(type);

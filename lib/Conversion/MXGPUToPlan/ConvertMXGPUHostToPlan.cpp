@@ -1,10 +1,7 @@
-//===- ConvertMXGPUHostToPlan.cpp - Functions become launch plans ---------===//
+//===- ConvertMXGPUHostToPlan.cpp - Host functions to plans ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// What a plan has no words for is refused first, at the operation. What follows
-// cannot fail then.
-//
+// Rejects unsupported operations first, so the conversion cannot fail.
 //===----------------------------------------------------------------------===//
 
 #include "../Utils/HostCode.h"
@@ -30,11 +27,11 @@ namespace mx::mxgpu {
 #include "mx/Conversion/MXGPUToPlan/Passes.h.inc"
 } // namespace mx::mxgpu
 
-/// Of the workspace of a plan (Plan.h).
+/// Alignment of a plan's workspace (Plan.h).
 static constexpr uint64_t kBufferAlignment = 256;
 
 //===----------------------------------------------------------------------===//
-// What a plan can express
+// Supported operations
 //===----------------------------------------------------------------------===//
 
 static bool hasMemRef(TypeRange types) {
@@ -65,7 +62,7 @@ static LogicalResult verifyAlloc(memref::AllocOp op) {
   return verifyByteCount(op, type);
 }
 
-/// That a fill is of a constant all of whose bytes are equal.
+/// Checks that a fill uses a constant with equal bytes.
 static LogicalResult verifyMemset(gpu::MemsetOp op) {
   Attribute value;
   APInt bits;
@@ -158,10 +155,10 @@ static LogicalResult verifyFunction(func::FuncOp function) {
 }
 
 //===----------------------------------------------------------------------===//
-// What callers see
+// Interface for callers
 //===----------------------------------------------------------------------===//
 
-/// One of them, with what mx-describe-entries left in `attributes`.
+/// Describes an argument or result, from the attributes of mx-describe-entries.
 static Attribute describe(DictionaryAttr attributes, Type type,
                           const Twine &name) {
   Type source = type;
@@ -175,7 +172,7 @@ static Attribute describe(DictionaryAttr attributes, Type type,
   return mxplan::ValueAttr::get(type.getContext(), text, type, source);
 }
 
-/// Keeps in attributes of a function what its converted types leave out.
+/// Keeps the original signature in attributes of the function.
 static void keepSignature(func::FuncOp function) {
   Builder builder(function.getContext());
   SmallVector<Attribute> arguments, results;
@@ -185,7 +182,7 @@ static void keepSignature(func::FuncOp function) {
   for (auto [index, type] : llvm::enumerate(function.getResultTypes()))
     results.push_back(describe(function.getResultAttrDict(index), type,
                                "result" + Twine(index)));
-  // One argument may become several.
+  // An argument may become several.
   function.removeArgAttrsAttr();
   function.removeResAttrsAttr();
   if (function.isExternal())
@@ -195,12 +192,7 @@ static void keepSignature(func::FuncOp function) {
   function->setAttr(mxplan::kResultsAttrName, builder.getArrayAttr(results));
 }
 
-//===----------------------------------------------------------------------===//
-// Checks
-//===----------------------------------------------------------------------===//
-
-/// The host reads no elements that there are not. The words are those of the
-/// CPU path.
+/// Checks the bounds of host reads, with the messages of the CPU path.
 static void checkReads(func::FuncOp function) {
   function.walk([](memref::LoadOp load) {
     auto op = dyn_cast<RuntimeVerifiableOpInterface>(load.getOperation());
@@ -211,13 +203,9 @@ static void checkReads(func::FuncOp function) {
   });
 }
 
-//===----------------------------------------------------------------------===//
-// The pass
-//===----------------------------------------------------------------------===//
-
 namespace {
 
-/// Upstream's patterns of control flow know no memrefs that are chosen.
+/// Upstream's control flow patterns do not support selects of memrefs.
 LogicalResult lowerSelect(arith::SelectOp op, OneToN<arith::SelectOp> operands,
                           ConversionPatternRewriter &rewriter) {
   Value condition = llvm::getSingleElement(operands.getCondition());

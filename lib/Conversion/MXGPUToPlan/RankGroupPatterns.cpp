@@ -1,10 +1,8 @@
-//===- RankGroupPatterns.cpp - Windows and collectives of a plan ----------===//
+//===- RankGroupPatterns.cpp - Windows and collectives in plans -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Rows of this rank are copied to their segment of the window, and then the
-// ranks meet. A group of one rank has no memory of its own, and none to meet.
-//
+// Copies the rows of this rank to its segment of the window before the
+// collective. Rank groups of a single rank need neither.
 //===----------------------------------------------------------------------===//
 
 #include "../Utils/HostCode.h"
@@ -20,7 +18,6 @@ static RankGroupOp findRankGroup(Operation *op, FlatSymbolRefAttr name) {
   return SymbolTable::lookupNearestSymbolFrom<RankGroupOp>(op, name);
 }
 
-/// Bytes of a row of a window.
 static int64_t getRowBytes(MemRefType type) {
   int64_t bits = getElementBits(type);
   for (int64_t extent : type.getShape().drop_front())
@@ -28,7 +25,7 @@ static int64_t getRowBytes(MemRefType type) {
   return bits / 8;
 }
 
-/// Bytes of the rows that a window has of one rank.
+/// Returns the bytes of a rank's rows in a window.
 static Value getRankBytes(PlanBuilder &builder, RankGroupOp group,
                           MemRefType type) {
   return builder.index(int64_t(group.getTokens()) * getRowBytes(type));
@@ -57,12 +54,12 @@ static LogicalResult lowerWindow(mx::WindowOp op, OneToN<mx::WindowOp>,
     buffer = mxplan::WindowOp::create(builder,
                                       mxplan::BufferType::get(op.getContext()),
                                       op.getGroup(), bytes);
-  // Its extents are in its type.
+  // Its type is static.
   replaceByBuffer(rewriter, op, buffer, {});
   return success();
 }
 
-/// Words the message as the CPU path does.
+/// Uses the message of the CPU path.
 static void requireTokens(PlanBuilder &builder, RankGroupOp group,
                           Value found) {
   Value most = builder.index(int64_t(group.getTokens()));

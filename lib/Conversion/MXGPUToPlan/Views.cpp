@@ -1,10 +1,8 @@
-//===- Views.cpp - Memrefs in a launch plan -------------------------------===//
+//===- Views.cpp - Memrefs in launch plans --------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// A memref becomes a buffer and the numbers that its type leaves open. Casts,
-// slices and reshapes compute nothing on the device: they change these numbers.
-//
+// A memref becomes a buffer and its dynamic sizes, strides and offset. Casts,
+// slices and reshapes only change these numbers.
 //===----------------------------------------------------------------------===//
 
 #include "Views.h"
@@ -15,10 +13,6 @@
 using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
-
-//===----------------------------------------------------------------------===//
-// Views
-//===----------------------------------------------------------------------===//
 
 Value PlanBuilder::multiply(ValueRange factors) {
   Value product = index(1);
@@ -164,10 +158,10 @@ static void lowerCast(memref::CastOp op, View &view, ArrayRef<ValueRange>,
   replaceByView(rewriter, op, view);
 }
 
-/// Requires the first and the last element of a slice inside its array; an
-/// empty slice may begin at the end of the array. Condition and words are those
-/// of upstream's verification on the CPU path, without branches, so that the
-/// result is known before a call.
+/// Requires the first and last element of a slice to be in bounds; an empty
+/// slice may start at the end. Uses condition and message of upstream's
+/// verification on the CPU path, but without branches, so that the result is
+/// known before a call.
 static void requireInside(memref::SubViewOp op, size_t dim, Value offset,
                           Value size, Value step, Value extent,
                           PlanBuilder &builder) {
@@ -178,7 +172,7 @@ static void requireInside(memref::SubViewOp op, size_t dim, Value offset,
   auto compare = [&](CmpIPredicate predicate, Value a, Value b) -> Value {
     return arith::CmpIOp::create(builder, predicate, a, b);
   };
-  // One after the other: in C++ arguments have no order.
+  // Separate statements, because C++ does not order arguments.
   auto isWithin = [&](Value position, Value end) -> Value {
     Value isBeforeEnd = compare(CmpIPredicate::slt, position, end);
     Value isNonNegative =
@@ -237,7 +231,7 @@ static void lowerSubView(memref::SubViewOp op, View &view,
   replaceByView(rewriter, op, slice);
 }
 
-/// The last dimension that has more than one element, as far as is known.
+/// Returns the last dimension whose size is not statically 1.
 static int64_t getInner(MemRefType type, ArrayRef<int64_t> group) {
   for (int64_t dim : llvm::reverse(group))
     if (type.getDimSize(dim) != 1)
@@ -245,8 +239,7 @@ static int64_t getInner(MemRefType type, ArrayRef<int64_t> group) {
   return group.back();
 }
 
-/// Dimensions that lie one after another; the last one says how far apart
-/// elements are.
+/// Collapses contiguous dimensions; the last determines the stride.
 static void lowerCollapse(memref::CollapseShapeOp op, View &view,
                           ArrayRef<ValueRange>, PlanBuilder &builder,
                           ConversionPatternRewriter &rewriter) {
@@ -310,7 +303,7 @@ static void lowerMetadata(memref::ExtractStridedMetadataOp op, View &view,
   rewriter.replaceOp(op, values);
 }
 
-/// The address of the whole array.
+/// Lowers to the address of the whole buffer.
 static void lowerAddress(memref::ExtractAlignedPointerAsIndexOp op, View &view,
                          ArrayRef<ValueRange>, PlanBuilder &,
                          ConversionPatternRewriter &rewriter) {

@@ -1,10 +1,8 @@
-//===- Views.h - Memrefs in a launch plan -----------------------*- C++ -*-===//
+//===- Views.h - Memrefs in launch plans ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// A memref becomes a buffer and the numbers that its type leaves open. Patterns
-// work on all numbers of a view and need not know which those are.
-//
+// A memref becomes a buffer and its dynamic sizes, strides and offset. Patterns
+// handle all numbers of a view, static or dynamic.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXGPUTOPLAN_VIEWS_H
@@ -17,27 +15,26 @@
 
 namespace mx::mxgpu {
 
-/// Computes with sizes at one place.
+/// Builder for size arithmetic at a location.
 class PlanBuilder : public ArithBuilder {
 public:
   using ArithBuilder::ArithBuilder;
 
   mlir::Value multiply(mlir::ValueRange factors);
-  /// Values, and constants for what is known.
+  /// Returns `values`, with constants for known sizes.
   llvm::SmallVector<mlir::Value> getValues(llvm::ArrayRef<int64_t> known,
                                            mlir::ValueRange values);
-  /// Requires `a` to be `b` at run time, with a message that shows both.
+  /// Requires `a` == `b` at run time, with a message that contains both.
   void requireEqual(mlir::Value a, mlir::Value b, const llvm::Twine &what);
-  /// Requires sizes that are no extents of `type` otherwise.
+  /// Requires valid dynamic sizes for `type`.
   void requireExtents(mlir::MemRefType type, mlir::ValueRange sizes);
   mlir::Value alloc(mlir::Value bytes);
 };
 
-/// The bits of an integer or a float.
+/// Returns the bits of an integer or float.
 llvm::APInt getBits(mlir::Attribute number);
 
-/// A memref: a buffer and where in it the elements are. The offset and the
-/// strides count elements.
+/// Memref in a plan: a buffer with offset, sizes and strides in elements.
 struct View {
   mlir::Value buffer, offset;
   llvm::SmallVector<mlir::Value> sizes, strides;
@@ -45,24 +42,24 @@ struct View {
   mlir::Value &get(KernelParameter parameter);
 };
 
-/// The view of a memref of `type` from what stands for it in a plan.
+/// Returns the view of a memref of `type` from its converted values.
 View getView(PlanBuilder &builder, mlir::MemRefType type,
              mlir::ValueRange fields);
-/// What stands for a memref of `type` in a plan.
+/// Returns the converted values of a memref of `type`.
 llvm::SmallVector<mlir::Value> getViewParameters(mlir::MemRefType type,
                                                  View view);
-/// Replaces the only result of an operation, a memref, by what stands for it.
+/// Replaces the only result of an operation, a memref, by its converted values.
 void replaceByView(mlir::ConversionPatternRewriter &rewriter,
                    mlir::Operation *op, const View &view);
-/// The same where it is a whole buffer, of such extents.
+/// Replaces the result by a whole buffer with these dynamic sizes.
 void replaceByBuffer(mlir::ConversionPatternRewriter &rewriter,
                      mlir::Operation *op, mlir::Value buffer,
                      llvm::SmallVector<mlir::Value> sizes);
-/// Bytes of an array without gaps, of such extents.
+/// Returns the bytes of a contiguous array with these dynamic sizes.
 mlir::Value getBytes(PlanBuilder &builder, mlir::MemRefType type,
                      mlir::ValueRange sizes);
 
-/// The values that stand for operands of types that stay.
+/// Returns the values of operands with unchanged types.
 llvm::SmallVector<mlir::Value>
 getSingles(llvm::ArrayRef<mlir::ValueRange> operands);
 
@@ -71,7 +68,7 @@ void addViewPatterns(const mlir::TypeConverter &converter,
 /// Memory, tensor maps and launches.
 void addCommandPatterns(const mlir::TypeConverter &converter,
                         mlir::RewritePatternSet &patterns);
-/// Windows, the number of a rank, and collectives.
+/// Windows, ranks and collectives.
 void addRankGroupPatterns(const mlir::TypeConverter &converter,
                           mlir::RewritePatternSet &patterns);
 
@@ -79,7 +76,7 @@ void addRankGroupPatterns(const mlir::TypeConverter &converter,
 
 namespace mx {
 
-/// A pattern for an operation whose first operand is a memref.
+/// Pattern for operations with a memref as the first operand.
 template <typename Op,
           void (*rewrite)(Op, mxgpu::View &, llvm::ArrayRef<mlir::ValueRange>,
                           mxgpu::PlanBuilder &,

@@ -1,10 +1,8 @@
-//===- Combine.cpp - mx.combine as loops ----------------------------------===//
+//===- Combine.cpp - Lowering of mx.combine -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Rows are added in their order, in f32. Sums that overwrite what is there grow
-// in memory of their own and are rounded in the end.
-//
+// Adds rows in order, in f32. Sums that overwrite `out` are accumulated in
+// separate memory and rounded at the end.
 //===----------------------------------------------------------------------===//
 
 #include "Patterns.h"
@@ -73,7 +71,7 @@ private:
                                    Value(flag));
   }
 
-  /// A sum begins with its first row: even 0 would change the bits of -0.
+  /// A sum starts with its first row: adding to 0 would change -0.
   void addRow(Int row, Int token) {
     Value isSum = loadFlag(token);
     forEachColumn([&](Int column) {
@@ -110,8 +108,8 @@ private:
   Value input, rows, out, offsets;
   bool overwrites;
   Int count, columns, tokens, zero;
-  Value sums;   ///< f32, like `out`
-  Value hasSum; ///< of each token: 0 or 1
+  Value sums;   ///< f32, shape of `out`
+  Value hasSum; ///< 0 or 1 for each token
 };
 
 } // namespace

@@ -1,11 +1,8 @@
 //===- DecomposeQuantize.cpp - Dequantized destinations -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// A quantization with dequantized destinations is defined by what it comes to:
-// one that writes elements and scales, and mx.dequantize of these. On the CPU
-// it is computed so.
-//
+// Decomposes a quantization with dequantized destinations by its definition: a
+// quantization to elements and scales, and an mx.dequantize.
 //===----------------------------------------------------------------------===//
 
 #include "Patterns.h"
@@ -35,8 +32,8 @@ Value mx::cpu::allocateLike(OpBuilder &builder, Location loc, Value out,
                                  sizes);
 }
 
-/// Elements of a ragged reduction are dequantized as the matrix that they are,
-/// with zeros between groups; rows of no group have no particular values.
+/// Elements of a ragged reduction are dequantized as a matrix, with zeros
+/// between groups. Rows outside all expert groups are undefined.
 static void decompose(FusedQuantizeOp op) {
   OpBuilder builder(op);
   Location loc = op.getLoc();

@@ -1,11 +1,9 @@
-//===- Dequantize.cpp - Values of arrays, and changes of their layout -----===//
+//===- Dequantize.cpp - Dequantization and layout changes -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// mx.dequantize, the values that a prologue or a gather gives mx.quantize, and
-// mx.relayout: all walk over logical coordinates and leave
-// the places to the Emitter.
-//
+// Lowers mx.dequantize, inputs of mx.quantize through a prologue or gather, and
+// mx.relayout. All iterate over logical coordinates; Emitter computes
+// addresses.
 //===----------------------------------------------------------------------===//
 
 #include "Patterns.h"
@@ -18,17 +16,17 @@ using namespace mx::cpu;
 
 namespace {
 
-/// An element times the scale of its block, rounded once: the results of
-/// mx.dequantize, and what a prologue is given of a quantized input.
+/// Multiplies an element by its block's scale and rounds once, for results of
+/// mx.dequantize and quantized inputs of prologues.
 class Dequantizer {
 public:
-  /// `decode` is the factor of an NVFP4 tensor, an f32, or null.
+  /// `decode` is the factor of an NVFP4 tensor (f32), or null.
   Dequantizer(Emitter &emitter, Elements elements, Scales scales,
               Type numberType, Value decode = {});
 
-  /// The number at a place whose block has this scale.
+  /// Returns the value of an element, given its scale.
   Value loadNumber(ArrayRef<Value> place, Value scale);
-  /// The number at a place, with blocks of this size.
+  /// Returns the value of an element, with blocks of this size.
   Value loadNumber(ArrayRef<Value> place, int64_t blockSize);
 
 private:
@@ -36,7 +34,7 @@ private:
   Elements elements;
   Scales scales;
   Type numberType;
-  /// What codes stand for, and the factor as f64.
+  /// Decode table, and the factor as f64.
   Value values, factor;
 };
 
@@ -53,7 +51,7 @@ Dequantizer::Dequantizer(Emitter &emitter, Elements elements, Scales scales,
         emitter.wrap(decode).as(emitter.getBuilder().getI32Type())));
 }
 
-/// f64 holds the products exactly.
+/// The products are exact in f64.
 Value Dequantizer::loadNumber(ArrayRef<Value> place, Value scale) {
   OpBuilder &builder = emitter.getBuilder();
   auto multiply = [&](Value x, Value y) {
@@ -94,7 +92,7 @@ static void lowerDequantize(Emitter &emitter, DequantizeOp op,
     groups = emitter.dim(offsets, 0);
   Int width = columns;
   if (reduction && !padded)
-    width = (columns + *groups * 127).roundUp(128); // the ragged capacity
+    width = (columns + *groups * 127).roundUp(128); // ragged capacity
   for (int64_t i = 0; i < rank - 1; ++i)
     emitter.checkDim("input", elements, i, emitter.dim(out, i));
   emitter.checkDim("input", elements, rank - 1, width);
@@ -106,8 +104,8 @@ static void lowerDequantize(Emitter &emitter, DequantizeOp op,
 
   Dequantizer dequantizer(emitter, elements, scales, outType,
                           adaptor.getGlobalScale());
-  // Elements `from` to `from + length` of rows first to end become columns
-  // `to` and following.
+  // Dequantizes elements `from` to `from + length` of rows [first, end) to
+  // columns `to` and following.
   auto dequantize = [&](const Scales &scales, ArrayRef<Value> batch, Int first,
                         Int end, Int from, Int length, Int to) {
     Int zero = emitter.index(0);
@@ -137,7 +135,7 @@ static void lowerDequantize(Emitter &emitter, DequantizeOp op,
     emitter.forEachExpert(offsets, total, [&](Emitter::ExpertGroup group) {
       Int size = group.end - group.begin;
       if (padded) {
-        // Elements beyond the capacity do not count.
+        // Elements beyond the capacity are ignored.
         Int start = group.start.min(columns);
         return dequantize(
             scales, batch, zero, rows, start,
@@ -168,7 +166,7 @@ static void lowerRelayout(Emitter &emitter, RelayoutOp op,
     return;
   }
 
-  // One side is linear and gives the logical shape.
+  // The linear side determines the logical shape.
   int64_t rank = std::min(inputType.getRank(), outType.getRank());
   Scales from = getScales(input, rank), to = getScales(out, rank);
   Value linear = to.tiled ? input : out;
@@ -214,12 +212,11 @@ void mx::cpu::populateDequantizePatterns(const TypeConverter &converter,
 }
 
 //===----------------------------------------------------------------------===//
-// Values that are quantized
+// Inputs of quantizations
 //===----------------------------------------------------------------------===//
 
-// What a prologue computes is stored in arrays of its own before it is
-// quantized: the reference of a fused quantization is the one that is not
-// fused.
+// Results of a prologue are stored in arrays before they are quantized: the
+// reference is the unfused quantization.
 
 namespace {
 
@@ -263,7 +260,7 @@ public:
 private:
   struct Input {
     Elements elements;
-    /// Of an input that is quantized already.
+    /// Scales of a quantized input.
     std::optional<Scales> scales = {};
     int64_t blockSize = 0;
     std::optional<Dequantizer> dequantizer = {};
@@ -308,7 +305,7 @@ private:
           builder, loc, MemRefType::get(shape, type), sizes));
   }
 
-  /// What stands at a place of the arrays, made of a place of the inputs.
+  /// Computes the values at `place` from the inputs at `from`.
   void emit(ArrayRef<Value> place, ArrayRef<Value> from) {
     SmallVector<Value> elements;
     for (Input &input : inputs)
@@ -323,7 +320,7 @@ private:
     store(elements, place);
   }
 
-  /// In an array each, or side by side in one.
+  /// Stores to separate arrays, or concatenated.
   void store(ArrayRef<Value> elements, ArrayRef<Value> place) {
     for (auto [i, element] : llvm::enumerate(elements)) {
       SmallVector<Value> to(place);
@@ -340,7 +337,7 @@ private:
     emitter.loop(zero, emitter.dim(gather, 0), 1, [&](Int row) {
       Int source =
           emitter.wrap(emitter.load(gather, {row})).to(builder.getIndexType());
-      // As unsigned numbers, negative ones are beyond any row.
+      // As unsigned numbers, negative indices exceed the number of rows.
       Value exists = arith::CmpIOp::create(
           builder, loc, arith::CmpIPredicate::ult, source, getSize(0));
       auto ifOp = scf::IfOp::create(builder, loc, exists,

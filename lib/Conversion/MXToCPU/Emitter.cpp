@@ -1,10 +1,8 @@
-//===- Emitter.cpp - Loops and arrays of the lowering ---------------------===//
+//===- Emitter.cpp - Loops and array accesses -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Knows how elements are packed and where scales lie; the formulas of the
-// operations above it see logical coordinates only.
-//
+// Implements packing of elements and layouts of scales; callers use logical
+// coordinates.
 //===----------------------------------------------------------------------===//
 
 #include "Emitter.h"
@@ -21,10 +19,6 @@ using namespace mx::cpu;
 Emitter::Emitter(OpBuilder &builder, Operation *op)
     : builder(builder), op(op), loc(op->getLoc()),
       module(op->getParentOfType<ModuleOp>()), numbers(builder, loc, module) {}
-
-//===----------------------------------------------------------------------===//
-// Loops
-//===----------------------------------------------------------------------===//
 
 void Emitter::loop(Int begin, Int end, int64_t step,
                    llvm::function_ref<void(Int)> body) {
@@ -97,10 +91,6 @@ SmallVector<Value> Emitter::inlineRegion(Region &region, ValueRange arguments) {
   return yielded;
 }
 
-//===----------------------------------------------------------------------===//
-// Elements
-//===----------------------------------------------------------------------===//
-
 Int Emitter::dim(Value memref, int64_t dimension) {
   return wrap(builder.createOrFold<memref::DimOp>(loc, memref, dimension));
 }
@@ -116,7 +106,7 @@ Value Emitter::load(Value memref, ArrayRef<Value> indices) {
   return memref::LoadOp::create(builder, loc, memref, indices);
 }
 
-/// Splits the last index of a packed array into byte and bit.
+/// Splits the last index of a packed array into byte and bit offset.
 static std::pair<Int, Int> getNibble(SmallVectorImpl<Value> &indices,
                                      Int column, Type i8) {
   indices.back() = column / 2;
@@ -158,10 +148,6 @@ void Emitter::fillZero(Value memref) {
     memref::StoreOp::create(builder, loc, zero, memref, indices);
   });
 }
-
-//===----------------------------------------------------------------------===//
-// Scales
-//===----------------------------------------------------------------------===//
 
 SmallVector<Value> Emitter::scaleIndices(const Scales &scales,
                                          ArrayRef<Value> batch, Int row,
@@ -216,11 +202,11 @@ Scales Emitter::inExpert(Scales scales, const ExpertGroup &group) {
 }
 
 //===----------------------------------------------------------------------===//
-// Sizes compared at run time
+// Size checks at run time
 //
-// Verifiers see static sizes; the rest is compared here, before the first
-// access. A failure prints one line with the operation's location and both
-// values and ends the program.
+// Verifiers check static sizes; dynamic sizes are checked before the first
+// access. A failure prints a line with the location and both values and ends
+// the program.
 //===----------------------------------------------------------------------===//
 
 void Emitter::check(Int condition, llvm::Twine text, ArrayRef<Int> values) {

@@ -1,10 +1,8 @@
-//===- ExpandHostCode.cpp - Operations that a host computes otherwise -----===//
+//===- ExpandHostCode.cpp - Expansion of host operations ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Arithmetic and views that LLVM, or upstream's lowering to it, computes
-// otherwise than the GPU does, or not at all, are written out.
-//
+// Expands arithmetic and views that LLVM, or upstream's lowering, computes
+// differently from GPUs or does not support.
 //===----------------------------------------------------------------------===//
 
 #include "FormatArith.h"
@@ -33,16 +31,14 @@ namespace mx {
 // Arithmetic
 //===----------------------------------------------------------------------===//
 
-// A GPU has instructions for the fused multiply-add of f16 and bf16, and for
-// maxima that order zeros, and moves bf16 as bits. LLVM gives a host a
-// library's function, or two roundings, a maximum of some zero, and numbers
-// that a conversion has changed.
+// GPUs have instructions for f16 and bf16 fma and for maxima that order zeros,
+// and move bf16 as bits. On hosts LLVM calls a library or rounds twice, returns
+// either zero, and converts values.
 
 namespace {
 
-/// Of two numbers the larger or the smaller one. Equal ones differ in the sign
-/// of zero at most: the larger one has the bits of both, the smaller one those
-/// of either.
+/// Returns the larger or smaller number. Equal numbers differ at most in the
+/// sign of zero: the maximum is the and of the bits, the minimum the or.
 template <typename EqualOp>
 Value getExtreme(OpBuilder &builder, Location loc, Value a, Value b,
                  arith::CmpFPredicate isBetter) {
@@ -63,8 +59,8 @@ Value getExtreme(OpBuilder &builder, Location loc, Value a, Value b,
   return choose(a, b, choose(b, a, equal));
 }
 
-/// LLVM's own maximum and minimum on x86 may miss a signaling NaN, and those
-/// that leave out NaN do not order zeros.
+/// LLVM's maximum and minimum on x86 may miss a signaling NaN, and the variants
+/// that ignore NaN do not order zeros.
 template <typename OpT, typename EqualOp, bool leavesOutNaN>
 struct ExpandExtreme final : OpRewritePattern<OpT> {
   ExpandExtreme(MLIRContext *context, arith::CmpFPredicate isBetter)
@@ -95,9 +91,9 @@ struct ExpandExtreme final : OpRewritePattern<OpT> {
 
 } // namespace
 
-/// One rounding: the product is exact in f64. The sum is rounded to odd there,
-/// so that its last bit stands for all that was lost: f64 has more than two
-/// bits beyond those of a half, and truncf rounds as if it saw the exact sum.
+/// Rounds once: the product is exact in f64, and the sum is rounded to odd, so
+/// the last bit represents all lost bits. f64 has more than two bits beyond f16
+/// and bf16, so truncf rounds as if given the exact sum.
 static LogicalResult expandHalfFma(math::FmaOp op, PatternRewriter &rewriter) {
   Type element = getElementTypeOrSelf(op.getType());
   if (!element.isF16() && !element.isBF16())
@@ -126,13 +122,13 @@ static LogicalResult expandHalfFma(math::FmaOp op, PatternRewriter &rewriter) {
   auto bitsOf = [&](Value x) -> Value {
     return arith::BitcastOp::create(b, integers, x);
   };
-  // One after the other: the order of operations is that of these lines.
+  // Separate statements, because they determine the order of operations.
   auto add = [&](Value x, Value y) -> Value {
     return arith::AddFOp::create(b, x, y);
   };
   Value x = widen(op.getA()), y = widen(op.getB()), addend = widen(op.getC());
   Value product = arith::MulFOp::create(b, x, y);
-  // sum + error is exact (Knuth's TwoSum). Of infinities error is NaN.
+  // sum + error is exact (Knuth's TwoSum). For infinities error is NaN.
   Value sum = add(product, addend);
   Value added = sub(sum, product);
   Value lostOfProduct = sub(product, sub(sum, added));
@@ -145,7 +141,7 @@ static LogicalResult expandHalfFma(math::FmaOp op, PatternRewriter &rewriter) {
   Value one = integer(1), none = integer(0), minusOne = integer(-1);
   Value last = arith::AndIOp::create(b, bits, one);
   Value isEven = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, last, none);
-  // An error of the sum's sign is beyond it, and bits grow with magnitudes.
+  // If the error has the sum's sign, the exact value is larger in magnitude.
   Value signs = arith::XOrIOp::create(b, bits, bitsOf(error));
   Value isBeyond =
       arith::CmpIOp::create(b, arith::CmpIPredicate::sge, signs, none);
@@ -158,9 +154,8 @@ static LogicalResult expandHalfFma(math::FmaOp op, PatternRewriter &rewriter) {
   return success();
 }
 
-/// A selection of bits. Where a host has conversions to bf16, LLVM selects
-/// among f32 and converts what is selected, which makes zeros of subnormal
-/// numbers.
+/// Selects bits. On hosts with bf16 conversions, LLVM selects f32 and converts
+/// the result, which flushes subnormals.
 static LogicalResult selectHalfBits(arith::SelectOp op,
                                     PatternRewriter &rewriter) {
   Type element = getElementTypeOrSelf(op.getType());
@@ -198,10 +193,8 @@ struct ExpandHostArithPass final
 //===----------------------------------------------------------------------===//
 // Conversions of f16 and bf16
 //
-// Epilogues and the operations around mx convert between f32 and its halves.
-// Left to LLVM, that is a call of a library that a JIT may not find, and a
-// rounding that differs with the host's instructions in NaNs and, from f64, by
-// a second rounding.
+// LLVM calls a library, which a JIT may not find, or uses instructions that
+// differ between hosts in NaNs and, from f64, round twice.
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -209,7 +202,7 @@ namespace {
 bool isHalf(Type type) { return isa<Float16Type, BFloat16Type>(type); }
 bool isFull(Type type) { return isa<Float32Type, Float64Type>(type); }
 
-/// f32 as an f64; an f64 stays.
+/// Widens f32 to f64; f64 is unchanged.
 Value toF64(FormatArith &numbers, OpBuilder &builder, Location loc,
             Value value) {
   if (value.getType().isF64())
@@ -268,16 +261,16 @@ struct ExpandHalfConversionsPass final
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// Dimensions that become several dynamic ones
+// Dimensions that expand to several dynamic dimensions
 //
-// Upstream's lowering of memref.expand_shape divides the dimension by the sizes
-// that are static, and has no other source for the one that is not: two of them
-// end it by a signal, and so does a size of 0. The operation names its sizes.
+// Upstream divides the dimension by the static sizes to get the dynamic size.
+// With two dynamic sizes or a size of 0 it crashes. The operation itself lists
+// its sizes.
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// Returns whether the static sizes leave a dynamic size undetermined.
+/// Returns true if the static sizes leave a dynamic size undetermined.
 bool isOpen(memref::ExpandShapeOp op) {
   ArrayRef<int64_t> shape = op.getResultType().getShape();
   return llvm::any_of(op.getReassociationIndices(),
@@ -329,9 +322,8 @@ struct ExpandReshapesPass final
 //===----------------------------------------------------------------------===//
 // Copies between views as loops
 //
-// The LLVM lowering of memref.copy calls memrefCopy of MLIR's runner library
-// where an array is not contiguous; a process without that library should run
-// the module too.
+// For non-contiguous arrays, memref.copy is lowered to memrefCopy of MLIR's
+// runner library, which the process may not contain.
 //===----------------------------------------------------------------------===//
 
 namespace {

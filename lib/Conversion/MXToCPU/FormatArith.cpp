@@ -1,12 +1,10 @@
-//===- FormatArith.cpp - Number formats as functions in the IR ------------===//
+//===- FormatArith.cpp - Number formats as IR functions -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// One rounding routine, on integers, serves every format. A number is taken
-// apart into a significand with its hidden bit and the exponent field that it
-// has, or would have, in the target format; where that field is below 1, the
-// significand is shifted further right, which makes subnormals.
-//
+// A single integer rounding routine serves all formats. A number is split into
+// a significand with its hidden bit and the exponent field of the target
+// format. If the field is below 1, the significand is shifted right further,
+// which yields subnormals.
 //===----------------------------------------------------------------------===//
 
 #include "FormatArith.h"
@@ -27,7 +25,7 @@ constexpr int64_t kF32Max = 0x7F7FFFFF;
 constexpr int64_t kF32Magnitude = 0x7FFFFFFF;
 constexpr int64_t kF64Infinity = 0x7FF0000000000000;
 constexpr int64_t kOneSixth = 0x3E2AAAAB; // fl(1/6)
-/// An exponent field beyond every format's, for infinities.
+/// Exponent field of infinities, larger than in any format.
 constexpr int64_t kHugeField = 1 << 10;
 
 std::string nameOf(Type type) {
@@ -93,12 +91,12 @@ Value FormatArith::decodeTable(Type type, bool isScale) {
 // Rounding
 //===----------------------------------------------------------------------===//
 
-/// What a number is rounded to.
+/// Target format of a rounding.
 struct FormatArith::Rounding {
   unsigned mantissaBits;
   int64_t bias;
   int64_t maxCode;
-  int64_t overflowCode; ///< of what is larger: infinity, or saturated
+  int64_t overflowCode; ///< infinity, or the largest code
   int64_t nanCode;
   int64_t signCode;
 };
@@ -113,10 +111,10 @@ FormatArith::Rounding FormatArith::getRounding(Type type) {
           info.nanCode,      1ll << (info.bits - 1)};
 }
 
-/// Shifts a significand right, by one bit or more, and rounds what remains.
-/// Adding half a unit less one, plus the last bit kept, rounds to nearest even.
-/// Adding a random number below the kept bits rounds stochastically; there are
-/// 32 random bits, and what lies below them is lost.
+/// Shifts a significand right by at least one bit and rounds. Adding half an
+/// ulp minus one, plus the last kept bit, rounds to nearest even. Adding a
+/// random number below the kept bits rounds stochastically; only 32 bits below
+/// the kept bits are used.
 Int FormatArith::cutOff(Int significand, Int shift, std::optional<Int> random) {
   int64_t width = significand.type().getIntOrFloatBitWidth();
   if (!random) {
@@ -133,9 +131,9 @@ Int FormatArith::cutOff(Int significand, Int shift, std::optional<Int> random) {
   return ((wide + below) >> drawn).to(significand.type());
 }
 
-/// The code, without its sign, of a significand with `fraction` bits below the
-/// hidden one and the exponent field that the number has in the format. A carry
-/// moves into the exponent by itself.
+/// Returns the code, without sign, of a significand with `fraction` bits below
+/// the hidden bit and the target's exponent field. A carry increments the
+/// exponent.
 Int FormatArith::roundMagnitude(const Rounding &to, Int significand,
                                 unsigned fraction, Int field,
                                 std::optional<Int> random) {
@@ -176,9 +174,8 @@ Value FormatArith::round(Value f64, Type type) {
 // Widening
 //===----------------------------------------------------------------------===//
 
-/// An f32 with its hidden bit at bit 23, subnormals too, which then have a
-/// field of 0 or less. Infinities and NaNs have a huge field, zero has a
-/// significand of 0.
+/// f32 with its hidden bit at bit 23. Subnormals have a field of at most 0.
+/// Infinities and NaNs have a huge field, zero has a significand of 0.
 struct FormatArith::Unpacked {
   Int magnitude, significand, field;
 };
@@ -205,10 +202,10 @@ Int FormatArith::widenToF32(Value value) {
       call("widen_f16", {half}, i32, [&](FormatArith &n, ArrayRef<Int> args) {
         Int code = args[0].to(i32);
         Int magnitude = code & 0x7FFF;
-        // The exponents' biases differ by 112; once more for infinity and NaN.
+        // The biases differ by 112, twice that for infinity and NaN.
         Int normal = (magnitude << 13) + (112 << 23);
         normal = (magnitude >= 0x7C00).select(normal + (112 << 23), normal);
-        // A subnormal is magnitude * 2^-24: move its first bit to bit 10.
+        // A subnormal is magnitude * 2^-24: shift its first bit to bit 10.
         Int shift = n.countLeadingZeros(magnitude) - 21;
         Int exponent = (shift.like(113) - shift) << 23;
         Int subnormal = exponent | (((magnitude << shift) & 0x3FF) << 13);
@@ -233,7 +230,7 @@ Value FormatArith::widenToF64(Int f32Bits) {
   return number(bits).as(builder.getF64Type());
 }
 
-/// RN(x * y) as f32 bits: f64 holds the product of two f32 exactly.
+/// Returns RN(x * y) as f32 bits: the product of two f32 is exact in f64.
 Value FormatArith::multiply(Int xBits, Int yBits) {
   return call("mul_f32", {xBits, yBits}, xBits.type(),
               [](FormatArith &n, ArrayRef<Int> args) -> Value {
@@ -263,8 +260,8 @@ Int FormatArith::blockScale(Type element, ScaleRounding mode, Int absMax) {
                      int64_t(recipe.getCarry(ScaleRecipe::Rounding(mode)))) >>
                     23) -
                    recipe.emax;
-          // cvt.rp.satfinite.ue8m0: the next power of two; 2^-127 is
-          // the f32 subnormal 0x00400000.
+          // cvt.rp.satfinite.ue8m0: the next power of two; 2^-127 is the f32
+          // subnormal 0x00400000.
           Int t = n.number(
               n.multiply(a, a.like(int64_t(recipe.maxReciprocalBits))));
           Int exact = (t < 0x800000).select(0x400000, t.like(0));
@@ -277,8 +274,8 @@ Int FormatArith::blockScale(Type element, ScaleRounding mode, Int absMax) {
       }));
 }
 
-/// Counted in 1/64 the value is significand * 2^(field - byte - 17). Anything
-/// shifted right by less than 17 is beyond 127.
+/// The value is significand * 2^(field - byte - 17) / 64. A right shift below
+/// 17 exceeds 127.
 Int FormatArith::quantizeInt8(Int xBits, Int scaleByte,
                               std::optional<Int> random) {
   Unpacked x = unpackF32(xBits);
@@ -306,9 +303,9 @@ Int FormatArith::quantize(Type element, Int xBits, Int scaleByte,
                return n.quantizeInt8(args[0], args[1], drawn).to(i8);
              Rounding to = getRounding(element);
              Unpacked x = n.unpackF32(args[0]);
-             // RN(x * 2^(127 - byte)) as an f32 differs from the exact product
-             // only below 2^-126, where every element type has 0: one rounding
-             // will do.
+             // RN(x * 2^(127 - byte)) in f32 only differs from the exact
+             // product below 2^-126, where every element type rounds to 0, so a
+             // single rounding suffices.
              Int field = x.field + to.bias - args[1];
              Int code = n.roundMagnitude(to, x.significand, 23, field, drawn);
              Int sign = (args[0] < 0).select(to.signCode, code.like(0));
@@ -335,9 +332,9 @@ Int FormatArith::nvfp4Scale(Int absMax, Int encodeBits) {
       }));
 }
 
-/// min(RN(encode / scale), FLT_MAX), 0 for a scale of 0. The f64 quotient has
-/// more than twice the bits of an f32 and 2 to spare, so that rounding twice
-/// gives what rounding once gives.
+/// Returns min(RN(encode / scale), FLT_MAX), or 0 for a scale of 0. f64 has
+/// more than twice the bits of f32 plus two, so rounding the quotient twice
+/// equals rounding it once.
 Int FormatArith::nvfp4Inverse(Int scale, Int encodeBits) {
   return number(call(
       "nvfp4_inverse", {scale, encodeBits}, scale.type(),

@@ -1,12 +1,9 @@
-//===- FormatArith.h - Number formats as functions in the IR ----*- C++ -*-===//
+//===- FormatArith.h - Number formats as IR functions -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Rounding, decoding and the scale recipes, each a private function or a
-// constant table of the module that is made when it is first needed. All
-// constants come from Support's tables. f32 values travel as i32, f64 as i64
-// where their bits are meant.
-//
+// Roundings, decode tables and scale recipes. Each is a private function or
+// constant table of the module, created on first use, with constants from
+// Support's tables. f32 bits are i32, f64 bits are i64.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXTOCPU_FORMATARITH_H
@@ -20,40 +17,41 @@
 
 namespace mx::cpu {
 
-/// Makes and calls the number functions of one module.
+/// Creates and calls the format functions of a module.
 class FormatArith {
 public:
   FormatArith(mlir::OpBuilder &builder, mlir::Location loc,
               mlir::ModuleOp module)
       : builder(builder), loc(loc), module(module) {}
 
-  /// f16 or bf16 or f32 as f32 bits, exactly.
+  /// Widens f16, bf16 or f32 to f32 bits, exactly.
   Int widenToF32(mlir::Value number);
-  /// f32 bits as an f64, exactly, whatever the processor does to subnormals.
+  /// Widens f32 bits to f64, exactly and regardless of flush-to-zero modes.
   mlir::Value widenToF64(Int f32Bits);
-  /// f64 rounded once to f32, f16 or bf16: nearest even, infinities, NaN
+  /// Rounds f64 once to f32, f16 or bf16: nearest even, with infinities. NaN
   /// becomes 0x7FFFFFFF or 0x7FFF.
   mlir::Value round(mlir::Value f64, mlir::Type type);
 
-  /// The memref<256xf64> of the values of an element or scale type.
+  /// Returns the memref<256xf64> of the values of an element or scale type.
   mlir::Value decodeTable(mlir::Type type, bool isScale);
 
-  /// The E8M0 byte (i32) of a block whose largest magnitude is `absMax`.
+  /// Returns the E8M0 byte (i32) of a block with largest magnitude `absMax`.
   Int blockScale(mlir::Type element, ScaleRounding mode, Int absMax);
-  /// The code (i8) of x * 2^(127 - byte) in `element`, saturated; rounded to
-  /// nearest even, or by a random number of 32 bits.
+  /// Returns the code (i8) of x * 2^(127 - byte) in `element`, saturated, and
+  /// rounded to nearest even or stochastically by a random i32.
   Int quantize(mlir::Type element, Int xBits, Int scaleByte,
                std::optional<Int> random = {});
 
-  /// NVFP4: the E4M3 scale (i32) of a block, and the f32 bits of the factor
-  /// that its elements are multiplied by.
+  /// NVFP4: return the E4M3 scale (i32) of a block, and the f32 bits of the
+  /// factor for its elements.
   Int nvfp4Scale(Int absMax, Int encodeBits);
   Int nvfp4Inverse(Int scale, Int encodeBits);
-  /// The code (i8) of RN(x * factor) in `element`, saturated.
+  /// Returns the code (i8) of RN(x * factor) in `element`, saturated.
   Int quantizeBy(mlir::Type element, Int xBits, Int factorBits,
                  std::optional<Int> random = {});
 
-  /// The random number (i32) of the element with a linear index; i64 both.
+  /// Returns the random i32 of the element with a linear index; both operands
+  /// are i64.
   Int random(Int index, Int seed);
 
 private:
@@ -61,7 +59,7 @@ private:
   using Body =
       llvm::function_ref<mlir::Value(FormatArith &, llvm::ArrayRef<Int>)>;
 
-  /// Calls the private function `name`; `body` makes it if it is not there.
+  /// Calls the private function `name`, which `body` creates on first use.
   mlir::Value call(llvm::Twine name, llvm::ArrayRef<mlir::Value> arguments,
                    mlir::Type result, Body body);
   Int number(mlir::Value value) { return {builder, loc, value}; }

@@ -1,10 +1,8 @@
-//===- GroupRows.cpp - mx.group_rows as loops -----------------------------===//
+//===- GroupRows.cpp - Lowering of mx.group_rows --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// A counting sort: the pairs of each expert are counted, and then each pair, in
-// order, takes the next place of its expert.
-//
+// Counting sort: counts the pairs of each expert, then assigns each pair, in
+// order, the next row of its expert.
 //===----------------------------------------------------------------------===//
 
 #include "Patterns.h"
@@ -50,7 +48,7 @@ private:
                   {pairs});
   }
 
-  /// Leaves in `ends` where the rows of each expert begin.
+  /// Stores the first row of each expert in `ends`.
   void countPairs() {
     Int none = emitter.index(-1);
     emitter.loop(zero, places, 1, [&](Int place) {
@@ -70,7 +68,7 @@ private:
     store(count, {}, all);
   }
 
-  /// Leaves in `ends` where the rows of each expert end.
+  /// Stores the end of each expert's rows in `ends`.
   void placePairs() {
     forEachPair([&](Int token, Int choice, Int expert) {
       Int place = load(ends, expert);
@@ -82,16 +80,16 @@ private:
     });
   }
 
-  /// In order, the pairs that have an expert.
+  /// Iterates over the pairs with a valid expert, in order.
   void forEachPair(llvm::function_ref<void(Int, Int, Int)> body) {
     emitter.loop(zero, tokens, 1, [&](Int token) {
       emitter.loop(zero, choices, 1, [&](Int choice) {
-        // With its sign.
+        // Sign-extended.
         Int id = emitter.wrap(arith::IndexCastOp::create(
             builder, emitter.getLoc(), builder.getIndexType(),
             emitter.load(ids, {token, choice})));
         Int expert = id - first;
-        // As unsigned numbers, negative ones are beyond any expert.
+        // As unsigned numbers, negative ids exceed the number of experts.
         Value exists =
             arith::CmpIOp::create(builder, emitter.getLoc(),
                                   arith::CmpIPredicate::ult, expert, experts);

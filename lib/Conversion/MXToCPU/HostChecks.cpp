@@ -1,10 +1,8 @@
-//===- HostChecks.cpp - What ends a program with a message ----------------===//
+//===- HostChecks.cpp - Checks at run time --------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Passes that write out what upstream's lowerings take for granted: the program
-// ends with a message where it does not hold.
-//
+// Passes that check assumptions of upstream's lowerings at run time and end the
+// program with a message if they fail.
 //===----------------------------------------------------------------------===//
 
 #include "../Utils/HostCode.h"
@@ -32,13 +30,12 @@ namespace mx {
 } // namespace mx
 
 //===----------------------------------------------------------------------===//
-// The end of a program
+// Termination
 //===----------------------------------------------------------------------===//
 
-// By exit: cf.assert would abort, dump core and hide the values. dprintf and
-// exit are in every C library, so that stock mlir-runner finds them.
+// Calls exit: cf.assert would abort, dump core and hide the values. Every C
+// library has dprintf and exit, so stock mlir-runner finds them.
 
-/// The declaration of a C function.
 static LLVM::LLVMFuncOp declare(OpBuilder &builder, ModuleOp module,
                                 StringRef name, LLVM::LLVMFunctionType type) {
   if (auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
@@ -75,7 +72,7 @@ void mx::createEndProgramUnless(OpBuilder &builder, Location loc,
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(ifOp.thenBlock());
   constexpr int32_t kStandardError = 2;
-  // The place goes in as an argument: it may contain a '%'.
+  // Pass the location as an argument, because it may contain '%'.
   SmallVector<Value> arguments = {constant(kStandardError), text("%s" + format),
                                   text(getPlace(loc))};
   for (Value value : values) {
@@ -92,10 +89,9 @@ void mx::createEndProgramUnless(OpBuilder &builder, Location loc,
 //===----------------------------------------------------------------------===//
 // Accesses
 //
-// Indices, slices and sizes that come from data may lie outside of an array,
-// and the reference path would read or write anywhere. Upstream's operations
-// know what to ask at run time; here the program ends with a message where
-// upstream's lowering of cf.assert would abort.
+// Indices, slices and sizes from data may be out of bounds. Upstream's
+// operations describe the checks; here a failure ends the program with a
+// message instead of the abort of cf.assert.
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -104,7 +100,7 @@ struct CheckAccessesPass final
     : mx::impl::MXCheckAccessesBase<CheckAccessesPass> {
   void runOnOperation() override {
     SmallVector<RuntimeVerifiableOpInterface> accesses;
-    // What upstream asks of a reshape is less than `checkSizes` does.
+    // `checkSizes` is stricter than upstream's check of reshapes.
     getOperation().walk([&](RuntimeVerifiableOpInterface op) {
       if (!isa<memref::ExpandShapeOp>(op.getOperation()))
         accesses.push_back(op);
@@ -129,7 +125,7 @@ struct CheckAccessesPass final
       end(op);
   }
 
-  /// The sizes that a dimension becomes are given beside it.
+  /// Checks the expanded sizes, which are operands.
   void checkSizes(memref::ExpandShapeOp op) {
     ImplicitLocOpBuilder builder(op.getLoc(), op);
     forEachDoubtfulExtent(
@@ -161,12 +157,12 @@ struct CheckAccessesPass final
     }
   }
 
-  /// An assertion of the user's too: a tool must not end by a signal.
+  /// User assertions also exit, because tools must not end by a signal.
   void end(cf::AssertOp op) {
     OpBuilder builder(op);
     std::string text = op.getMsg().str();
     for (size_t at = 0; (at = text.find('%', at)) != std::string::npos; at += 2)
-      text.insert(at, "%"); // printf's
+      text.insert(at, "%"); // escape for printf
     createEndProgramUnless(builder, op.getLoc(), getOperation(), op.getArg(),
                            "error: " + text + "\n", {});
     op.erase();
@@ -186,14 +182,14 @@ struct CheckAccessesPass final
 //===----------------------------------------------------------------------===//
 // Allocations
 //
-// The LLVM lowering of memref.alloc multiplies extents without a look at
-// overflow and uses what malloc returns without a look at null: a program whose
-// arrays are too large would write anywhere.
+// The LLVM lowering of memref.alloc ignores overflow of sizes and null from
+// malloc: programs with too large arrays would write anywhere.
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// "error: expected memory for an array of 3x%ldxf32, ..." for the extents.
+/// Returns a string like "error: expected memory for an array of 3x%ldxf32,
+/// ...".
 std::string describe(MemRefType type) {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -250,8 +246,8 @@ struct CheckAllocationsPass final
 //===----------------------------------------------------------------------===//
 // Loops
 //
-// scf assumes that loops count upwards. A step that comes from data may be 0 or
-// less, and the loop would not end.
+// scf assumes that loops count upwards. A step from data may be 0 or negative,
+// and the loop would not end.
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -261,7 +257,7 @@ bool isUnsigned(Operation *loop) {
   return forOp && forOp.getUnsignedCmp();
 }
 
-/// In 64 bits, as messages show it.
+/// Extends to 64 bits for messages.
 Value widen(OpBuilder &builder, Location loc, Value step, bool isUnsigned) {
   Type i64 = builder.getI64Type();
   if (step.getType() == i64)

@@ -1,10 +1,8 @@
-//===- MXToCPU.cpp - Lower bufferized mx operations to loops --------------===//
+//===- MXToCPU.cpp - Lowering of mx operations to loops -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// The pass over a module that applies the lowering of each operation and gives
-// sub-byte arrays their storage type in the same conversion.
-//
+// Converts a module: lowers each operation, and converts sub-byte arrays to
+// their storage type.
 //===----------------------------------------------------------------------===//
 
 #include "Patterns.h"
@@ -27,12 +25,11 @@ namespace mx {
 } // namespace mx
 
 //===----------------------------------------------------------------------===//
-// Matmuls with several matrices of B, and quantized ones
+// Matmuls with several B matrices or quantized results
 //===----------------------------------------------------------------------===//
 
-// A matmul with several matrices of B, or with a quantized result, is defined
-// by what it comes to: a matmul of f32, and an elementwise operation or a
-// quantization of that. On the CPU it is computed so.
+// Decomposes such a matmul by its definition: an f32 matmul, and an elementwise
+// operation or quantization of the result.
 
 namespace {
 class Decomposition {
@@ -57,7 +54,7 @@ private:
     return arith::ConstantIndexOp::create(builder, loc, value);
   }
 
-  /// The accumulators of all matrices of B, side by side.
+  /// Computes the accumulators of all B matrices, side by side.
   Value accumulate() {
     Value all =
         arith::MulIOp::create(builder, loc, columns, index(op.getNumB()));
@@ -141,13 +138,12 @@ private:
   GroupedMatmulOp op;
   OpBuilder builder;
   Location loc;
-  SmallVector<Value> rows; // and groups before, if they have matrices
+  SmallVector<Value> rows; // preceded by groups if masked
   Value columns, accumulators;
 };
 } // namespace
 
-/// Matmuls whose results are quantized or made of several matrices of B become
-/// matmuls of f32 and what is done with them.
+/// Decomposes matmuls with quantized results or several B matrices.
 static void decomposeMatmuls(Operation *root) {
   SmallVector<GroupedMatmulOp> ops;
   root->walk([&](GroupedMatmulOp op) {
@@ -158,14 +154,9 @@ static void decomposeMatmuls(Operation *root) {
     Decomposition(op).run();
 }
 
-//===----------------------------------------------------------------------===//
-// Passes
-//===----------------------------------------------------------------------===//
-
 namespace {
 
-/// The host has no arithmetic on floats of 8 bits, and no addresses of floats
-/// that are narrower.
+/// Rejects arithmetic on 8-bit floats and addresses of narrower floats.
 LogicalResult checkElements(Operation *op) {
   auto report = [&](StringRef expected, unsigned bits) -> LogicalResult {
     Type found = mx::findNarrowFloat(op, bits);
@@ -188,8 +179,7 @@ LogicalResult checkElements(Operation *op) {
                   : success();
 }
 
-/// Reports what a user can have written and the conversion cannot do, in words
-/// that name the cause.
+/// Reports unsupported input with a message that names the cause.
 LogicalResult checkInput(ModuleOp module) {
   WalkResult result = module.walk([](Operation *op) -> WalkResult {
     if (isa_and_present<mx::MXDialect>(op->getDialect()) &&
@@ -222,7 +212,7 @@ struct ConvertMXToCPUPass final
     target.addLegalDialect<arith::ArithDialect, LLVM::LLVMDialect,
                            math::MathDialect, vector::VectorDialect>();
     target.addIllegalDialect<mx::MXDialect>();
-    // An epilogue's terminator goes when its operation does.
+    // The terminator of an epilogue is erased with its operation.
     target.addLegalOp<mx::YieldOp>();
     target.addLegalOp<mx::RankGroupOp>();
     mx::cpu::populateQuantizePatterns(converter, patterns);
@@ -247,8 +237,8 @@ struct ConvertMXToCPUPass final
 //===----------------------------------------------------------------------===//
 // C interfaces of public functions
 //
-// llvm-request-c-wrappers wraps declarations too, which would ask for
-// _mlir_ciface_ symbols of C functions that have none.
+// llvm-request-c-wrappers also wraps declarations, which would require
+// _mlir_ciface_ symbols of external C functions.
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -266,10 +256,10 @@ struct RequestEntryWrappersPass final
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// Nothing but the LLVM dialect is left
+// Verification of the result
 //
-// Without this, an operation that no conversion knows would surface as a
-// message about a missing dialect in the tool that runs the module.
+// Otherwise an unconverted operation would cause a message about a missing
+// dialect in the tool that runs the module.
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -289,8 +279,8 @@ struct VerifyLoweredPass final
           !isa_and_present<LLVM::LLVMDialect>(op->getDialect()))
         report(op);
     });
-    // A cast is the trace of another operation that was left; it is reported
-    // only where there is none.
+    // Casts are traces of unconverted operations, so report casts only if there
+    // is no other.
     if (!failed)
       getOperation().walk([&](UnrealizedConversionCastOp op) { report(op); });
     if (failed)

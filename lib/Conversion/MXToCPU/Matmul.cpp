@@ -1,10 +1,8 @@
-//===- Matmul.cpp - mx.matmul and mx.grouped_matmul as loops --------------===//
+//===- Matmul.cpp - Lowering of matmuls -----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Checks of sizes, the sums of products (MatmulLoops.h), and what becomes of
-// them: they are scaled, added, given to the epilogue, and rounded once.
-//
+// Checks sizes, computes accumulators (MatmulLoops.h), and applies scaling,
+// accumulation, epilogue and a single rounding.
 //===----------------------------------------------------------------------===//
 
 #include "MatmulLoops.h"
@@ -17,13 +15,13 @@ using namespace mx;
 using namespace mx::cpu;
 
 //===----------------------------------------------------------------------===//
-// From sums to stored elements
+// Accumulators to stored elements
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// What both operations do with a sum: alpha, accumulate, epilogue, one
-/// rounding (to f32 before an epilogue).
+/// Finishes an accumulator: alpha, accumulate, epilogue, a single rounding (to
+/// f32 before an epilogue).
 class Store {
 public:
   Store(Emitter &emitter, Value out, Value alpha, bool accumulate,
@@ -36,8 +34,7 @@ public:
   }
 
   /// Stores the sum over `k` products at a row and column of the matrix at
-  /// `batch`, which starts at row `firstRow` of `out`.
-  /// With `scatter` it is added to the row that this list has.
+  /// `batch`, offset by `firstRow`. With `scatter` adds to the listed row.
   void emit(Int row, Int column, Value sum, Int k, ArrayRef<Value> batch,
             Value scatter = {}) {
     Type type = getElementTypeOrSelf(out.getType());
@@ -50,7 +47,7 @@ public:
       Value old =
           numbers.widenToF64(numbers.widenToF32(emitter.load(out, place)));
       Value total = arith::AddFOp::create(builder, loc, old, sum);
-      // Nothing added leaves the value as it is, the sign of zero too.
+      // For k = 0 keep the value, including the sign of zero.
       sum = arith::SelectOp::create(builder, loc, k == 0, old, total);
     }
     Value value = epilogue.empty() ? emitter.getNumbers().round(sum, type)
@@ -84,15 +81,11 @@ private:
 
 } // namespace
 
-//===----------------------------------------------------------------------===//
-// The operations
-//===----------------------------------------------------------------------===//
-
 static Side makeSide(Emitter &emitter, MatmulOpInterface op,
                      const Elements &elements, Value originalScales,
                      Value scales) {
   Side side{elements};
-  // Numbers are what they stand for.
+  // Unscaled operands need no decoding.
   if (!scales)
     return side;
   side.values =
@@ -102,7 +95,7 @@ static Side makeSide(Emitter &emitter, MatmulOpInterface op,
   return side;
 }
 
-/// Of an operand that has scales.
+/// Checks the scales of an operand, if any.
 static void checkScales(Emitter &emitter, StringRef name, const Side &side,
                         Int rows, Int columns, int64_t blockSize,
                         std::optional<Int> groups = {}) {
@@ -111,16 +104,16 @@ static void checkScales(Emitter &emitter, StringRef name, const Side &side,
                         blockSize, groups);
 }
 
-/// The reduction, which is dimension `dim` of a, has whole blocks, where there
-/// are scales.
+/// Checks that K, dimension `dim` of a, consists of whole blocks if there are
+/// scales.
 static void checkBlocks(Emitter &emitter, const Side &a, const Side &b,
                         int64_t dim, Int k, int64_t blockSize) {
   if (a.scales || b.scales)
     emitter.checkMultiple("a", dim, k, blockSize);
 }
 
-/// Both operands in rows. Tiles do not tell their rows, which are columns of
-/// `out`.
+/// Returns both operands in row-major order. Tiles do not contain the number of
+/// rows of B, which are columns of `out`.
 static std::pair<Side, Side> makeSides(Emitter &emitter, MatmulOpInterface op,
                                        ValueRange operands, Value out) {
   Elements a = getElements(op.getA(), operands[0]);
@@ -241,7 +234,7 @@ static void lowerReduction(Emitter &emitter, GroupedMatmulOp op,
   Store store(emitter, out, adaptor.getAlpha(), op.getAccumulate(),
               op.getEpilogue());
   emitter.forEachExpert(offsets, capacity, [&](Emitter::ExpertGroup group) {
-    // Elements beyond the capacity do not count.
+    // Elements beyond the capacity are ignored.
     Int k = (group.end - group.begin).min((capacity - group.start).max(0));
     a.firstK = b.firstK = group.start.min(capacity);
     matmul.emit(a, b, rows, columns, k, [&](Int row, Int column, Value sum) {
@@ -272,7 +265,7 @@ void mx::cpu::emitIfRowExists(Emitter &emitter, Value rows, Int row, Int count,
   OpBuilder &builder = emitter.getBuilder();
   Location loc = emitter.getLoc();
   Int to = emitter.wrap(emitter.load(rows, {row})).to(builder.getIndexType());
-  // As unsigned numbers, negative ones are beyond any row.
+  // As unsigned numbers, negative indices exceed the number of rows.
   Value exists =
       arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, to, count);
   scf::IfOp::create(builder, loc, exists, [&](OpBuilder &, Location) {
@@ -289,10 +282,6 @@ void mx::cpu::emitAddition(Emitter &emitter, Value term, Value out,
       arith::AddFOp::create(builder, loc, emitter.load(out, place), term);
   memref::StoreOp::create(builder, loc, sum, out, place);
 }
-
-//===----------------------------------------------------------------------===//
-// Patterns
-//===----------------------------------------------------------------------===//
 
 void mx::cpu::populateMatmulPatterns(const TypeConverter &converter,
                                      RewritePatternSet &patterns) {

@@ -1,13 +1,11 @@
-//===- MatmulLoops.cpp - Sums of products as loops ------------------------===//
+//===- MatmulLoops.cpp - Loops of matmuls ---------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Element times scale is exact in f64, and so is the product of two of them.
-// The sum is f64, in ascending order of k, one addition per k; it is rounded
-// once at the end. The order does not depend on the blocking below: rows of A
-// and panels of B are decoded to buffers of f64, from which a kernel of 4 x 8
-// sums is fed that fits the registers of every processor.
-//
+// An element times its scale is exact in f64, and so is the product of two. The
+// f64 sum adds a product per k in ascending order and is rounded once. Blocking
+// does not change this order: rows of A and panels of B are decoded to f64
+// buffers for a kernel of 4 x 8 accumulators, which fits the registers of all
+// processors.
 //===----------------------------------------------------------------------===//
 
 #include "MatmulLoops.h"
@@ -104,8 +102,8 @@ void Matmul::emitKernel(Int row, Int k) {
         for (auto [i, sum] : llvm::enumerate(running)) {
           Value a = emitter.load(rowsOfA, {row + int64_t(i), position});
           a = vector::BroadcastOp::create(builder, loc, vector, a);
-          // An fma would give the same, the product being exact, but is a
-          // library call where the processor has none.
+          // An fma would return the same, as the product is exact, but is a
+          // library call on processors without it.
           Value product = arith::MulFOp::create(builder, loc, a, b);
           next.push_back(arith::AddFOp::create(builder, loc, sum, product));
         }

@@ -1,10 +1,7 @@
-//===- MatmulLoops.h - Sums of products as loops ----------------*- C++ -*-===//
+//===- MatmulLoops.h - Loops of matmuls -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// What mx.matmul and mx.grouped_matmul have in common: the sums of a matmul of
-// two arrays with scales.
-//
+// Accumulator loops shared by mx.matmul and mx.grouped_matmul.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXTOCPU_MATMULLOOPS_H
@@ -14,9 +11,8 @@
 
 namespace mx::cpu {
 
-/// A or B: rows of elements with their scales, or of numbers without. Row r and
-/// position k of the matmul are row firstRow + r and position firstK + k of
-/// the array.
+/// Operand A or B with optional scales. Row r and position k of the matmul are
+/// row firstRow + r and position firstK + k of the array.
 struct Side {
   Elements elements;
   std::optional<Scales> scales = {};
@@ -25,25 +21,25 @@ struct Side {
   std::optional<Int> firstRow = {}, firstK = {};
 };
 
-/// Emits the matmuls of one operation, which share the buffers.
+/// Emits the matmuls of an operation, which share buffers.
 class Matmul {
 public:
   Matmul(Emitter &emitter, int64_t blockSize, Int maxK);
 
-  /// Calls `store` with row, column and the f64 sum of each element.
+  /// Calls `store` with row, column and f64 accumulator of each element.
   void emit(const Side &a, const Side &b, Int rows, Int columns, Int k,
             llvm::function_ref<void(Int, Int, mlir::Value)> store);
 
 private:
-  /// Decodes rows first to first + count; rows from `end` on become zero.
-  /// `place` gives the indices in `buffer` of a row of these and of k.
+  /// Decodes rows [first, first + count) to `buffer`; rows from `end` on become
+  /// zero. `place` returns the buffer indices of a row and k.
   void
   decode(const Side &side, Int first, int64_t count, Int end, Int k,
          mlir::Value buffer,
          llvm::function_ref<llvm::SmallVector<mlir::Value>(Int, Int)> place);
-  /// What the element at a place stands for, without its scale.
+  /// Returns the unscaled value of an element.
   mlir::Value loadValue(const Side &side, llvm::ArrayRef<mlir::Value> place);
-  /// Leaves 4 x 8 sums in `sums`.
+  /// Emits the kernel of 4 x 8 accumulators.
   void emitKernel(Int row, Int k);
 
   Emitter &emitter;

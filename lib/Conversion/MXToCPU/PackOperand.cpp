@@ -1,10 +1,8 @@
-//===- PackOperand.cpp - Operands in orders of strategies -----------------===//
+//===- PackOperand.cpp - Packed operand orders ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// An order is a map from places to rows and columns, so packing and reading a
-// packed operand are the same loop. Matmuls read a copy in rows.
-//
+// An order maps stored positions to rows and columns, so packing and unpacking
+// use the same loop. Matmuls read an unpacked copy.
 //===----------------------------------------------------------------------===//
 
 #include "Patterns.h"
@@ -33,8 +31,8 @@ static void checkStored(Emitter &emitter, StringRef name,
     emitter.checkDim(name, stored, batch + 2 + i, emitter.index(size));
 }
 
-/// Calls `body` with each place in `stored` and the place of its element in the
-/// operand; not for padding.
+/// Calls `body` with each position in `stored` and the position of its element
+/// in the operand. Skips padding.
 static void
 forEachStored(Emitter &emitter, OperandOrderAttrInterface order,
               const Elements &stored, int64_t batch, Int rows, Int columns,

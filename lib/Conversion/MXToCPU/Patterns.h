@@ -1,10 +1,6 @@
 //===- Patterns.h - Lowering patterns of the CPU path -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-//
-// One pattern per mx operation.
-//
-//===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXTOCPU_PATTERNS_H
 #define MX_LIB_CONVERSION_MXTOCPU_PATTERNS_H
@@ -31,42 +27,42 @@ void populateCombinePatterns(const mlir::TypeConverter &converter,
 void populateRankGroupPatterns(const mlir::TypeConverter &converter,
                                mlir::RewritePatternSet &patterns);
 
-/// Emits `body` with the row that `rows` lists for `row`, if it lists one.
+/// Emits `body` with the entry of `rows` for `row`, if valid.
 void emitIfRowExists(Emitter &emitter, mlir::Value rows, Int row, Int count,
                      llvm::function_ref<void(Int)> body);
 
-/// Adds an f32 to the element of `out` at a place.
+/// Adds an f32 to an element of `out`.
 void emitAddition(Emitter &emitter, mlir::Value term, mlir::Value out,
                   llvm::ArrayRef<mlir::Value> place);
 
-/// Quantizations of which something is dequantized at once become ones of which
-/// nothing is, and the rest.
+/// Decomposes quantizations with dequantized destinations.
 void decomposeQuantizations(mlir::Operation *root);
-/// Memory for elements of `type` of the shape of `out`, or for one scale of
-/// each `block` of them in a row.
+/// Allocates elements of `type` in the shape of `out`, or a scale for each
+/// `block` elements of a row.
 mlir::Value allocateLike(mlir::OpBuilder &builder, mlir::Location loc,
                          mlir::Value out, mlir::Type type, int64_t block = 1);
-/// Dequantizes inputs with scales before they are packed.
+/// Dequantizes scaled inputs before they are packed.
 void decomposePackings(mlir::Operation *root);
 
-/// The array that an operand has become: `original` is the operand before type
+/// Returns the converted array; `original` is the operand before type
 /// conversion.
 inline Elements getElements(mlir::Value original, mlir::Value converted) {
   return {converted, mlir::getElementTypeOrSelf(original.getType())};
 }
-/// Copies a `rows x columns` operand, or a batch of them, from
-/// `order` to rows, after checks of its shape.
+/// Copies a `rows x columns` operand, or a batch, from `order` to row-major
+/// order, after checking its shape.
 Elements toRows(Emitter &emitter, llvm::StringRef name, const Elements &stored,
                 OperandOrderAttrInterface order, Int rows, Int columns);
-/// Scales of an array of rank `logicalRank`, to be written or copied.
+/// Returns scales of an array of rank `logicalRank`, for writing or copying.
 Scales getScales(mlir::Value scales, int64_t logicalRank,
                  int64_t blockRows = 1);
-/// The same, to be decoded: `original` is the operand before type conversion.
+/// Returns scales for decoding; `original` is the operand before type
+/// conversion.
 Scales getScales(Emitter &emitter, mlir::Value original, mlir::Value converted,
                  int64_t logicalRank, int64_t blockSize);
 
-/// Arrays of what is quantized, where it is not an input as it is: gathered
-/// rows, and what the prologue yields. Buffer deallocation frees them.
+/// Returns arrays of the values to quantize if these are not plain inputs:
+/// gathered rows, and results of the prologue. Buffer deallocation frees them.
 llvm::SmallVector<mlir::Value>
 computeValues(Emitter &emitter, FusedQuantizeOp op, mlir::ValueRange inputs,
               mlir::ValueRange inputScales, mlir::Value gather);
@@ -75,7 +71,7 @@ computeValues(Emitter &emitter, FusedQuantizeOp op, mlir::ValueRange inputs,
 
 namespace mx {
 
-/// Lowers an operation on memrefs to what `emit` writes in its place.
+/// Lowers an operation on memrefs by replacing it with the output of `emit`.
 template <typename Op, typename Adaptor,
           void (*emit)(cpu::Emitter &, Op, Adaptor)>
 class PatternOf<emit> final : public mlir::OpConversionPattern<Op> {

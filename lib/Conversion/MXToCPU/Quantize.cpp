@@ -1,11 +1,9 @@
-//===- Quantize.cpp - mx.quantize as loops --------------------------------===//
+//===- Quantize.cpp - Lowering of quantizations ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
 // A line is a row of a destination: a row of the input for axis 1, a column for
 // axis 0. Each block of a line is read twice, for its maximum and for its
 // elements.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Utils/HostCode.h"
@@ -17,14 +15,14 @@ using namespace mx::cpu;
 
 namespace {
 
-/// The rows that a destination has as they are.
+/// Rows that a destination copies unchanged.
 struct Copied {
   Elements elements;
   Scales scales;
   Value gather; // or null
 };
 
-/// One orientation of a quantization.
+/// Axis of a quantization.
 struct Orientation {
   Value input;
   bool transposed; // axis 0
@@ -34,13 +32,13 @@ struct Orientation {
   ScaleRounding mode;
   std::optional<Int> encodeBits; // NVFP4
   const ScaleCodec *codec;       // or null
-  std::optional<Int> seed;       // rounds stochastically
-  int64_t lines;                 // that share a scale
-  std::optional<Copied> copied;  // instead of being quantized
+  std::optional<Int> seed;       // for stochastic rounding
+  int64_t lines;                 // share a scale
+  std::optional<Copied> copied;  // copied instead of quantized
 };
 
-/// The slice of it that a call of quantizeLines covers. Position `from` of the
-/// input goes to position `to` of the destination.
+/// Slice of an orientation that quantizeLines processes. Position `from` of the
+/// input is written to position `to` of the destination.
 struct Extent {
   ArrayRef<Value> batch;
   Int firstLine, endLine, from, length, to;
@@ -48,7 +46,7 @@ struct Extent {
 
 } // namespace
 
-/// Where a position of a line lies in the input.
+/// Returns the input indices of a position of a line.
 static SmallVector<Value> getPlace(const Orientation &o, const Extent &extent,
                                    Int line, Int position) {
   SmallVector<Value> place(extent.batch);
@@ -60,7 +58,7 @@ static SmallVector<Value> getPlace(const Orientation &o, const Extent &extent,
   return place;
 }
 
-/// What the place's element is rounded by, if not to nearest even.
+/// Returns the random number for an element, or none for nearest even.
 static std::optional<Int> drawRandom(Emitter &emitter, const Orientation &o,
                                      ArrayRef<Value> place) {
   if (!o.seed)
@@ -71,8 +69,8 @@ static std::optional<Int> drawRandom(Emitter &emitter, const Orientation &o,
   return emitter.getNumbers().random(index.to(o.seed->type()), *o.seed);
 }
 
-/// Returns the scale of a block, and what its elements are multiplied with or,
-/// with scales that are powers of two, divided by.
+/// Returns the scale of a block, and the factor for its elements, or the
+/// divisor for power-of-two scales.
 static std::pair<Int, Int> getScale(Emitter &emitter, const Orientation &o,
                                     Int absMax) {
   FormatArith &numbers = emitter.getNumbers();
@@ -92,8 +90,8 @@ static std::pair<Int, Int> getScale(Emitter &emitter, const Orientation &o,
   return {scale, numbers.nvfp4Inverse(scale, *o.encodeBits)};
 }
 
-/// Quantizes a block of a line or, of squares, of all lines from `line` on that
-/// share its scale.
+/// Quantizes a block of a line, or for squares of all lines with the same
+/// scale, starting at `line`.
 static void quantizeBlock(Emitter &emitter, const Orientation &o,
                           const Extent &extent, Int line, Int block) {
   FormatArith &numbers = emitter.getNumbers();
@@ -114,7 +112,7 @@ static void quantizeBlock(Emitter &emitter, const Orientation &o,
   };
   Int absMax = o.lines > 1 ? emitter.reduce(line, lineEnd, zero, findMax)
                            : findMax(line, zero);
-  // What the elements need: the scale, or for NVFP4 and codecs the factor.
+  // Elements need the scale, or for NVFP4 and codecs the factor.
   std::pair<Int, Int> encoded = getScale(emitter, o, absMax);
   Int scale = encoded.first, factor = encoded.second;
   auto storeScale = [&](Int line) {
@@ -145,7 +143,7 @@ static void quantizeBlock(Emitter &emitter, const Orientation &o,
     quantizeLine(line);
 }
 
-/// Copies a block of a line, with its scale.
+/// Copies a block of a line and its scale.
 static void copyBlock(Emitter &emitter, const Orientation &o,
                       const Extent &extent, Int line, Int block) {
   const Copied &from = *o.copied;
@@ -188,7 +186,7 @@ static void quantizeLines(Emitter &emitter, const Orientation &o,
   auto forEachLine = [&](function_ref<void(Int)> body) {
     emitter.loop(extent.firstLine, endLine, o.lines, body);
   };
-  // The inner loop runs along the rows of the input.
+  // The inner loop follows the rows of the input.
   if (o.transposed)
     emitter.loop(zero, blocks, 1, [&](Int block) {
       forEachLine(
@@ -218,7 +216,7 @@ static void quantizeAxis(Emitter &emitter, Orientation o, Value offsets,
     groups = emitter.dim(offsets, 0);
   Int columns = length;
   if (reduction)
-    columns = (length + *groups * 127).roundUp(128); // the ragged capacity
+    columns = (length + *groups * 127).roundUp(128); // ragged capacity
   else
     emitter.checkMultiple("input", rank - (o.transposed ? 2 : 1), length,
                           o.blockSize);
@@ -229,7 +227,7 @@ static void quantizeAxis(Emitter &emitter, Orientation o, Value offsets,
   emitter.checkScales("scales", o.scales, o.elements, lines, columns,
                       o.blockSize, reduction ? std::nullopt : groups);
 
-  // Slack is 0; so are the ends of the expert groups of a ragged reduction.
+  // Zero padding, and the ends of expert groups of a ragged reduction.
   if (o.scales.tiled || reduction)
     emitter.fillZero(o.scales.memref);
   if (reduction)
@@ -252,7 +250,7 @@ static void quantizeAxis(Emitter &emitter, Orientation o, Value offsets,
   });
 }
 
-/// `out` is raised to the magnitude of what stands at a place.
+/// Raises `out` to the magnitude of an element.
 static void raiseMagnitude(Emitter &emitter, Value input, ArrayRef<Value> place,
                            Value out) {
   OpBuilder &builder = emitter.getBuilder();
@@ -266,7 +264,7 @@ static void raiseMagnitude(Emitter &emitter, Value input, ArrayRef<Value> place,
                           largest.as(builder.getF32Type()), out, ValueRange());
 }
 
-/// The largest magnitude of all, or of what the groups have.
+/// Computes the largest magnitude of all elements, or of the expert groups.
 static void storeMagnitude(Emitter &emitter, Value input, Value out,
                            Value offsets = {},
                            RaggedKind ragged = RaggedKind::None) {
@@ -312,7 +310,7 @@ static void lowerQuantize(Emitter &emitter, FusedQuantizeOp op,
             ? emitter.wrap(emitter.wrap(adaptor.getGlobalScale()).as(i32))
             : Int::constant(builder, op.getLoc(), i32, 0x3F800000);
     Int isPositive = *encodeBits > 0, isFinite = *encodeBits < 0x7F800000;
-    // As on the GPU, where the host does not wait for what is in memory.
+    // As on the GPU, where the host does not wait for values in memory.
     if (op.getGlobalScale() && followsFromMemory(op.getGlobalScale()))
       encodeBits = (isPositive & isFinite).select(*encodeBits, 0x7FC00000);
     else

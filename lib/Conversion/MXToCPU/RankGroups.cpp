@@ -1,12 +1,9 @@
 //===- RankGroups.cpp - Collectives of the reference path -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// A window is memory of the host. What moves bytes between ranks is the
-// caller's: collectives call functions of C that it brings, with the number of
-// the group in the module (Collectives.h). A group of one
-// rank needs none.
-//
+// A window is host memory. Collectives call C functions of the embedder with
+// the index of the rank group in the module (Collectives.h). A rank group of a
+// single rank calls none.
 //===----------------------------------------------------------------------===//
 
 #include "Patterns.h"
@@ -19,7 +16,6 @@ using namespace mx::cpu;
 
 namespace {
 
-/// Of an operation that names a group.
 class RankGroup {
 public:
   RankGroup(Operation *op, FlatSymbolRefAttr name)
@@ -30,7 +26,8 @@ public:
   int64_t getTokens() const { return RankGroupOp(group).getTokens(); }
   StringRef getName() const { return RankGroupOp(group).getSymName(); }
 
-  /// Calls a function of the caller about the group, with sizes and addresses.
+  /// Calls an embedder function with the index of the rank group, sizes and
+  /// addresses.
   Value call(OpBuilder &builder, Location loc, StringRef function,
              ArrayRef<Value> rest, bool hasResult) {
     int64_t number = 0;
@@ -69,7 +66,7 @@ static Value getAddress(OpBuilder &builder, Location loc, Value memref) {
   return memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, memref);
 }
 
-/// Bytes of the rows of one rank.
+/// Returns the bytes of a rank's rows.
 static Value getRankBytes(Emitter &emitter, const RankGroup &group,
                           Value window) {
   auto type = cast<MemRefType>(window.getType());
@@ -153,7 +150,7 @@ static void lowerAllToAll(Emitter &emitter, AllToAllOp op,
 
 void mx::cpu::populateRankGroupPatterns(const TypeConverter &converter,
                                         RewritePatternSet &patterns) {
-  // Before the patterns that only change how elements are stored.
+  // Takes precedence over patterns that only convert storage types.
   addPatterns<lowerWindow, lowerRank, lowerAllGather, lowerAllToAll>(
       converter, patterns, 2);
 }

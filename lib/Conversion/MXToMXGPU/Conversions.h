@@ -1,9 +1,9 @@
-//===- Conversions.h - Operations to kernels --------------------*- C++ -*-===//
+//===- Conversions.h - Conversions of operations to kernels --- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The conversion of each operation: builds its kernel and replaces the
-// operation by the launch. Fails with an error at an unsupported operation.
+// Each conversion builds a kernel and replaces the operation by a launch, or
+// emits an error at an unsupported operation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,19 +29,19 @@ llvm::LogicalResult convertQuantize(FusedQuantizeOp op,
                                     mlir::gpu::GPUModuleOp module,
                                     const target::TargetInfo &target);
 
-/// The operands that mx.dequantize and mx.pack_operand in #mxgpu.k_order have
-/// in common; null where an operation has none.
+/// Common operands of mx.dequantize and mx.pack_operand in #mxgpu.k_order; null
+/// if absent.
 struct DequantizeOperands {
   mlir::Operation *op;
   mlir::Value input, scales, globalScale, offsets, out;
-  RaggedKind ragged; ///< the dimension that the expert groups divide
+  RaggedKind ragged; ///< dimension that the expert groups divide
   int64_t blockSize;
-  int64_t permuted; ///< columns that are permuted among each other, or 0
+  int64_t permuted; ///< columns permuted together, or 0
 
-  /// Of one of both operations; none of others.
+  /// Returns the operands if `op` is such an operation.
   static std::optional<DequantizeOperands> get(mlir::Operation *op);
 };
-/// Adds the other operations that its kernel computes to `done`.
+/// Adds the operations fused into the kernel to `done`.
 llvm::LogicalResult
 convertDequantize(DequantizeOperands operands, mlir::gpu::GPUModuleOp module,
                   llvm::SmallPtrSetImpl<mlir::Operation *> &done);
@@ -58,12 +58,12 @@ mlir::Value tileScales(KernelBuilder &host, mlir::gpu::GPUModuleOp module,
 llvm::LogicalResult convertPackOperand(PackOperandOp op,
                                        mlir::gpu::GPUModuleOp module);
 
-/// Launches a kernel that packs an operand of 6-bit elements, and returns the
-/// packed rows: device memory for the caller to free.
+/// Launches a kernel that packs 6-bit elements, and returns the packed rows in
+/// device memory. The caller frees them.
 mlir::Value packSixBits(KernelBuilder &host, mlir::Value operand,
                         mlir::gpu::GPUModuleOp module);
 
-/// Fills with zeros become the runtime's.
+/// Converts a fill with zeros to gpu.memset.
 llvm::LogicalResult convertFill(mlir::linalg::FillOp op);
 llvm::LogicalResult convertReduction(mlir::linalg::LinalgOp op,
                                      mlir::gpu::GPUModuleOp module);

@@ -1,11 +1,10 @@
-//===- ConvertMXToMXGPU.cpp - Replace mx operations by kernels ------------===//
+//===- ConvertMXToMXGPU.cpp - Conversion of mx operations to kernels ------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Operands that a schedule wants in a workspace are dequantized first, while
-// there are tensors. Then memrefs of the module's functions are device memory,
-// so that nothing but kernels may touch what is in them, and arrays of narrow
-// elements become bytes.
+// Operands in a workspace are dequantized first, on tensors. After
+// bufferization, memrefs are device memory that only kernels may access. Last,
+// memrefs of narrow elements become bytes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,25 +35,24 @@ namespace mx::mxgpu {
 } // namespace mx::mxgpu
 
 //===----------------------------------------------------------------------===//
-// Operands of a matmul in a workspace
+// Workspace operands
 //===----------------------------------------------------------------------===//
 
-// What a schedule says of operands (`workspace`) becomes operations: each is
-// dequantized to bf16, which rounds as the kernels that dequantize do, and
-// the matmul takes the numbers. Segments of ragged reductions stay where they
-// are, with their padding, which is 0 and stays 0. What no group has is not
-// dequantized: only the device knows how much of the capacity that is.
+// Each operand in the `workspace` becomes an explicit dequantization to bf16,
+// rounded as in kernels that dequantize internally. Segments of ragged
+// reductions stay in place, and their zero padding stays zero. Elements outside
+// all expert groups are skipped, because only the device knows their number.
 
 namespace {
-/// The groups that divide an operand, if any.
+/// Expert groups that divide an operand, if any.
 struct OperandExperts {
   RaggedKind ragged = RaggedKind::None;
   Value offsets;
 };
 } // namespace
 
-/// The numbers of an operand as a tensor of their own, in `order` if there is
-/// one, and then there may be no scales.
+/// Dequantizes an operand to a tensor. With `order`, also permutes the operand,
+/// in which case `scales` may be null.
 static Value dequantize(OpBuilder &builder, Location loc, Value elements,
                         Value scales, OperandExperts groups, int64_t blockSize,
                         OperandOrderAttrInterface order) {
@@ -63,7 +61,7 @@ static Value dequantize(OpBuilder &builder, Location loc, Value elements,
   Value empty = tensor::EmptyOp::create(
       builder, loc, tensor::getMixedSizes(builder, loc, elements),
       numbers.getElementType());
-  // Numbers without scales are where they are, whatever their groups.
+  // Operands without scales keep the positions of their expert groups.
   if (!scales)
     groups = {};
   RaggedKindAttr ragged;
@@ -90,8 +88,8 @@ static void dequantizeOperands(OpT op, Workspace workspace,
                                Workspace permuted) {
   OpBuilder builder(op);
   int64_t blockSize = op.getBlockSize();
-  // Where groups have matrices the rows of a are those of a batch, and each
-  // group of rows has a matrix of b.
+  // In a masked matmul, A is batched and each expert group of rows multiplies a
+  // matrix of B, so no operand is ragged.
   OperandExperts ofA, ofB;
   if (!op.isMasked())
     ofA = {op.getRaggedOrNone(), op.getExpertOffsets()};
@@ -119,7 +117,7 @@ static void dequantizeOperands(OpT op, Workspace workspace,
     op.getBScalesMutable().clear();
     op.setBOrderAttr(order);
   }
-  // Numbers have no blocks: what is not written is 32.
+  // bf16 operands have no blocks; 32 is the default and not printed.
   if (!op.getAScales() && !op.getBScales())
     op.setBlockSize(32);
 }
@@ -172,21 +170,21 @@ struct DequantizeOperandsPass final
 // Kernels
 //===----------------------------------------------------------------------===//
 
-/// Whether an operation refers to a global that is no constant. Constants are
+/// Returns true if an operation refers to a non-constant global. Constants are
 /// copied to the device.
 static bool isVariable(Operation *op) {
   auto reference = dyn_cast<memref::GetGlobalOp>(op);
   return reference && !isConstant(reference);
 }
 
-/// What the host does with the other ranks of a group.
+/// Returns true for host operations that involve other ranks of the rank group.
 static bool isHostCommand(Operation *op) {
   return isa<mx::RankGroupOp, mx::RankOp, mx::WindowOp, mx::AllGatherOp,
              mx::AllToAllOp>(op);
 }
 
-/// The host cannot write device memory: refuses operations that would. What it
-/// reads mx-sink-scalars sees to.
+/// Rejects host operations that write device memory. mx-sink-scalars handles
+/// the reads.
 static LogicalResult verifyHost(ModuleOp module) {
   WalkResult result =
       module.walk<WalkOrder::PreOrder>([&](Operation *op) -> WalkResult {
@@ -208,7 +206,7 @@ static LogicalResult verifyHost(ModuleOp module) {
               "beside another: return the whole tensor, or let the "
               "caller put the slices together");
         auto effects = dyn_cast<MemoryEffectOpInterface>(op);
-        // Copies, fills and collectives become the runtime's.
+        // The runtime implements copies, fills and collectives.
         if (!effects || isHostCommand(op) ||
             isa<memref::LoadOp, LaunchOp, EncodeTensorMapOp, memref::CopyOp,
                 gpu::MemsetOp>(op))
@@ -225,7 +223,7 @@ static LogicalResult verifyHost(ModuleOp module) {
   return failure(result.wasInterrupted());
 }
 
-/// The loop or branch that gives a memref one of several buffers.
+/// Returns the loop or branch that selects the buffer of a memref, or null.
 static Operation *findCarrier(Value memref) {
   while (auto view = memref.getDefiningOp<ViewLikeOpInterface>())
     memref = view.getViewSource();
@@ -235,7 +233,7 @@ static Operation *findCarrier(Value memref) {
   return isa_and_present<RegionBranchOpInterface>(op) ? op : nullptr;
 }
 
-/// No kernel takes what only the run knows the strides of.
+/// Fails if a kernel operand has strides that only a loop or branch determines.
 static LogicalResult verifyCarriers(Operation *op) {
   for (Value operand : op->getOperands()) {
     auto type = dyn_cast<MemRefType>(operand.getType());
@@ -291,7 +289,7 @@ struct ConvertMXToMXGPUPass final
               << operand.getType() << ": bufferize first";
           return signalPassFailure();
         }
-      // Bufferization casts what a loop carries to a type that says less.
+      // Bufferization casts loop-carried memrefs to less static types.
       (void)memref::foldMemRefCast(op);
       if (failed(verifyCarriers(op)))
         return signalPassFailure();
@@ -336,11 +334,11 @@ struct ConvertMXToMXGPUPass final
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// Device arrays of f4 and f6 elements
+// Memrefs of narrow elements
 //===----------------------------------------------------------------------===//
 
-// Kernels and tensor maps take bytes; only the host's types still speak of
-// elements narrower than that.
+// Kernels and tensor maps use bytes; only host types still contain elements
+// narrower than a byte.
 
 namespace {
 
@@ -352,7 +350,7 @@ LogicalResult convertEncode(EncodeTensorMapOp op,
   return success();
 }
 
-/// A bit that the host reads.
+/// Converts a host load of a bit.
 LogicalResult convertLoad(memref::LoadOp op, memref::LoadOp::Adaptor adaptor,
                           ConversionPatternRewriter &rewriter) {
   if (!op.getType().isInteger(1))
@@ -366,7 +364,7 @@ LogicalResult convertLoad(memref::LoadOp op, memref::LoadOp::Adaptor adaptor,
   return success();
 }
 
-/// Bits have a byte each, which is 0 or 1.
+/// Stores each bit as a byte that is 0 or 1.
 std::optional<Type> convertBits(MemRefType type) {
   if (!type.getElementType().isInteger(1))
     return std::nullopt;

@@ -1,10 +1,10 @@
-//===- SinkScalars.cpp - Kernels read the numbers that they take ----------===//
+//===- SinkScalars.cpp - Scalar computation from host to kernels ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A number that follows from an element of an array would make the host wait
-// for the device, only to give it back with the next launch. The kernel gets
-// the array instead, and computes the number before anything else.
+// A scalar computed from an array element would make the host wait for the
+// device, only to pass the scalar to the next launch. The kernel loads the
+// element instead and computes the scalar at its start.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,12 +24,12 @@ namespace mx::mxgpu {
 } // namespace mx::mxgpu
 
 //===----------------------------------------------------------------------===//
-// What the kernel would find
+// Equivalence of kernel and host loads
 //===----------------------------------------------------------------------===//
 
-/// The array that a memref is a view of, or a tensor map shows; null if several
-/// are possible. Arguments of an entry do not overlap; a call may give one
-/// array twice.
+/// Returns the array underlying a view or tensor map, or null if ambiguous.
+/// Arguments of an entry do not overlap, but calls may pass the same array
+/// twice.
 static Value findArray(Value memref) {
   if (auto map = memref.getDefiningOp<EncodeTensorMapOp>())
     memref = map.getSource();
@@ -38,7 +38,7 @@ static Value findArray(Value memref) {
       memref = view.getViewSource();
     else if (auto bytes = memref.getDefiningOp<UnrealizedConversionCastOp>();
              bytes && bytes.getNumOperands() == 1)
-      memref = bytes.getOperand(0); // of f4 and f6, until mx-store-as-bytes
+      memref = bytes.getOperand(0); // f4 and f6, until mx-store-as-bytes
     else
       break;
   }
@@ -54,7 +54,7 @@ static Value findArray(Value memref) {
              : Value();
 }
 
-/// Whether an operand is an array, or part of it.
+/// Returns true if an operand may alias `array`.
 static bool mayBe(Value operand, Value array) {
   if (!isa<BaseMemRefType, TensorMapType>(operand.getType()))
     return false;
@@ -62,7 +62,7 @@ static bool mayBe(Value operand, Value array) {
   return !touched || touched == array;
 }
 
-/// Whether all that is done with a memref, and with views of it, is to read.
+/// Returns true if a memref and its views are only read.
 static bool isOnlyRead(Value memref) {
   return llvm::all_of(memref.getUsers(), [&](Operation *user) {
     if (isa<ViewLikeOpInterface>(user))
@@ -73,11 +73,11 @@ static bool isOnlyRead(Value memref) {
   });
 }
 
-/// Whether a kernel may write an array that it is given.
+/// Returns true if a kernel may write `array`.
 static bool mayWrite(LaunchOp launch, Value array) {
   auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(
       launch, launch.getKernelAttr());
-  // Those that a kernel has got here, and its launch not yet, are only read.
+  // Arguments added by this pass, not yet in the launch, are only read.
   for (auto [operand, argument] :
        llvm::zip(launch.getArgs(), kernel.getBody().getArguments()))
     if (mayBe(operand, array) &&
@@ -86,7 +86,7 @@ static bool mayWrite(LaunchOp launch, Value array) {
   return false;
 }
 
-/// Whether an operation leaves an array, and what is in it, as it is.
+/// Returns true if an operation neither frees nor writes `array`.
 static bool leaves(Operation *op, Value array) {
   if (isMemoryEffectFree(op) || isa<memref::LoadOp, memref::AllocOp>(op))
     return true;
@@ -101,7 +101,7 @@ static bool leaves(Operation *op, Value array) {
   return !result.wasInterrupted();
 }
 
-/// Whether a kernel would load what the host loads.
+/// Returns true if the load yields the same value in the kernel as on the host.
 static bool canLoadInKernel(memref::LoadOp load, LaunchOp launch) {
   Type type = load.getType();
   bool hasBytes =
@@ -121,12 +121,12 @@ static bool canLoadInKernel(memref::LoadOp load, LaunchOp launch) {
 // Launches
 //===----------------------------------------------------------------------===//
 
-/// Whether the host knows which element a load reads.
+/// Returns true if the host can compute the indices of a load.
 static bool hasKnownIndices(memref::LoadOp load) {
   return llvm::none_of(load.getIndices(), followsFromMemory);
 }
 
-/// The host still sees to it that there is such an element, in the words of the
+/// Keeps the bounds check of a sunk load on the host, with the message of the
 /// CPU path.
 static void requireElement(memref::LoadOp load) {
   OpBuilder builder(load);
@@ -149,10 +149,11 @@ static void requireElement(memref::LoadOp load) {
                       ValueRange());
 }
 
-/// What computes an argument, if the kernel can do that as well; else nothing.
+/// Returns the operations that compute `argument` from loads if the kernel can
+/// execute all of them; otherwise empty.
 static llvm::SetVector<Operation *> findSinkable(Value argument,
                                                  LaunchOp launch) {
-  // Sizes are checked by the host, and it makes grids of them.
+  // Sizes stay on the host, which checks them and computes grids.
   if (!argument.getType().isIntOrFloat())
     return {};
   llvm::SetVector<Operation *> ops = findArithmetic(argument);
@@ -160,7 +161,7 @@ static llvm::SetVector<Operation *> findSinkable(Value argument,
   for (Operation *op : ops) {
     auto load = dyn_cast<memref::LoadOp>(op);
     reads |= bool(load);
-    // GPUs have no exact remainder.
+    // GPUs cannot compute exact remainders.
     if (isa<arith::RemFOp>(op) ||
         (load && !(hasKnownIndices(load) && canLoadInKernel(load, launch))))
       return {};
@@ -169,19 +170,20 @@ static llvm::SetVector<Operation *> findSinkable(Value argument,
 }
 
 namespace {
-/// One launch and its kernel, which nothing else launches.
+/// Sinks scalars of a launch into its kernel. The kernel must have no other
+/// launch.
 class Sinker {
 public:
   Sinker(LaunchOp launch, KernelOp kernel)
       : launch(launch), kernel(kernel),
         builder(OpBuilder::atBlockBegin(&kernel.getBody().front())),
         arguments(launch.getArgs()) {
-    // What kernels before it write is there only then.
+    // Results of earlier kernels are visible only after the wait.
     for (auto wait : kernel.getBody().getOps<WaitDependenciesOp>())
       builder.setInsertionPointAfter(wait);
   }
 
-  /// The operations of the host that a kernel computes now.
+  /// Sinks scalars and returns the host operations now computed by the kernel.
   llvm::SetVector<Operation *> run() {
     llvm::SetVector<Operation *> sunk;
     llvm::BitVector isSunk(arguments.size());
@@ -209,7 +211,7 @@ public:
   }
 
 private:
-  /// Whether the kernel needs an argument before it can compute it.
+  /// Returns true if the kernel uses an argument before the insertion point.
   bool isUsedBefore(BlockArgument argument) {
     Block *block = builder.getInsertionBlock();
     auto start = builder.getInsertionPoint();
@@ -240,7 +242,7 @@ private:
   KernelOp kernel;
   OpBuilder builder;
   IRMapping inKernel;
-  /// Of the launch as it will be, with those that kernels compute.
+  /// Arguments of the new launch.
   SmallVector<Value> arguments;
 };
 

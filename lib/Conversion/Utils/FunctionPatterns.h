@@ -1,10 +1,7 @@
-//===- FunctionPatterns.h - Patterns that are functions ---------*- C++ -*-===//
+//===- FunctionPatterns.h - Conversion patterns from functions --*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Conversion patterns made of functions. RewritePatternSet::add() does the same
-// for patterns without a type converter.
-//
+// Equivalent of RewritePatternSet::add() for functions, with a type converter.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_UTILS_FUNCTIONPATTERNS_H
@@ -14,12 +11,12 @@
 
 namespace mx {
 
-/// Adaptor of operands that may each be several values after conversion.
+/// Adaptor for operands that may be converted to several values.
 template <typename Op>
 using OneToN = typename mlir::OpConversionPattern<Op>::OneToNOpAdaptor;
 
-/// The pattern of a function. Functions may take the type converter last.
-/// Headers of single conversions add other forms.
+/// Conversion pattern of a function, which may take the type converter last.
+/// Other headers add more forms.
 template <auto rewrite>
 class PatternOf;
 

@@ -1,9 +1,5 @@
-//===- HostCode.cpp - What the host code of all paths shares --------------===//
+//===- HostCode.cpp - Utilities for host code -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
-//
-// See the header.
-//
 //===----------------------------------------------------------------------===//
 
 #include "HostCode.h"
@@ -17,10 +13,6 @@
 
 using namespace mlir;
 using namespace mx;
-
-//===----------------------------------------------------------------------===//
-// Constants
-//===----------------------------------------------------------------------===//
 
 bool mx::isZeroBits(Value value) {
   Attribute attr;
@@ -40,14 +32,13 @@ bool mx::isConstant(memref::GetGlobalOp reference) {
 }
 
 //===----------------------------------------------------------------------===//
-// Sizes of arrays: extents come from users, and products of them are computed
-// in f64, which rounds where an integer would wrap around
+// Sizes of arrays: products of extents use f64, which does not wrap around
 //===----------------------------------------------------------------------===//
 
-/// Of the address space of a process on 64-bit hosts.
+/// Address space of a process on 64-bit hosts.
 static constexpr double kMostBytes = double(int64_t(1) << 47);
 
-/// Whether it is a size of an array, or follows from such sizes.
+/// Returns true for array sizes and non-negative arithmetic on them.
 static bool isNeverNegative(Value value) {
   Operation *op = value.getDefiningOp();
   if (std::optional<int64_t> number = getConstantIntValue(value))
@@ -104,7 +95,7 @@ Value mx::createFitsAddressSpace(OpBuilder &builder, Location loc,
   for (Value size : sizes) {
     Value wide =
         arith::IndexCastOp::create(builder, loc, builder.getI64Type(), size);
-    // Taken for unsigned, an extent below 0 is too large.
+    // As unsigned numbers, negative extents are too large.
     Value factor =
         arith::UIToFPOp::create(builder, loc, builder.getF64Type(), wide);
     bytes = arith::MulFOp::create(builder, loc, bytes, factor);
@@ -151,7 +142,7 @@ std::string mx::describeAccess(Operation *op, StringRef message) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult mx::verifyMapElements(mxgpu::EncodeTensorMapOp op) {
-  // Narrower elements have become bytes.
+  // Narrower elements were converted to bytes.
   Type stored = cast<MemRefType>(op.getSource().getType()).getElementType();
   bool isBelowByte = stored.getIntOrFloatBitWidth() < 8;
   if (mxgpu::getMapType(op.getType()) && !isBelowByte)
@@ -167,7 +158,7 @@ SmallVector<Value> mx::getIdentityStrides(OpBuilder &builder, Location loc,
   Value stride = arith::ConstantIndexOp::create(builder, loc, 1);
   for (size_t dim = sizes.size(); dim-- > 0;) {
     strides[dim] = stride;
-    if (dim > 0) // that of the whole is of no use
+    if (dim > 0) // the last product is unused
       stride = arith::MulIOp::create(builder, loc, stride, sizes[dim]);
   }
   return strides;
@@ -186,7 +177,7 @@ TensorMapNumbers mx::getTensorMapNumbers(OpBuilder &builder,
   TensorMapNumbers numbers;
   for (int64_t rank = source.getRank(), dim = rank - 1; dim >= 0; --dim) {
     Value size = sizes[dim];
-    // Narrow elements are counted as such, without gaps.
+    // Narrow elements are counted without gaps.
     if (dim + 1 == rank && bits < 8)
       size = arith::DivUIOp::create(
           builder, loc, arith::MulIOp::create(builder, loc, size, constant(8)),
@@ -200,7 +191,7 @@ TensorMapNumbers mx::getTensorMapNumbers(OpBuilder &builder,
 }
 
 //===----------------------------------------------------------------------===//
-// Arithmetic on elements of arrays
+// Arithmetic on array elements
 //===----------------------------------------------------------------------===//
 
 static bool isArithmetic(Operation *op) {

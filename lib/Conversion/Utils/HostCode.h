@@ -1,10 +1,8 @@
-//===- HostCode.h - What the host code of all paths shares ------*- C++ -*-===//
+//===- HostCode.h - Utilities for host code ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Constants, sizes and messages of the code of the host, whether it is compiled
-// or becomes a launch plan, and the numbers of the tensor maps that it encodes.
-//
+// Constants, sizes, messages and tensor maps of host code, shared by compiled
+// host code and launch plans.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_UTILS_HOSTCODE_H
@@ -21,31 +19,28 @@ namespace mx {
 // Constants
 //===----------------------------------------------------------------------===//
 
-/// Whether `value` is a constant number all of whose bits are 0: not -0.0.
+/// Returns true if `value` is a constant with all bits 0 (+0.0, not -0.0).
 bool isZeroBits(mlir::Value value);
 
-/// Whether a global is a constant with a value, which can be copied to a
-/// device.
+/// Returns true if a global is a constant with a value, which can be copied to
+/// a device.
 bool isConstant(mlir::memref::GetGlobalOp reference);
 
 //===----------------------------------------------------------------------===//
-// Sizes of arrays: extents come from users, and their product may have more
-// than 64 bits
+// Sizes of arrays: products of extents may exceed 64 bits
 //===----------------------------------------------------------------------===//
 
-/// That the extents which are known leave room for an array of this type; if
-/// not, an error of `op`.
+/// Reports an error at `op` if the static extents exceed the address space.
 llvm::LogicalResult verifyByteCount(mlir::Operation *op, mlir::MemRefType type);
 
-/// Whether an array of this type, with these dynamic extents, has a size that
-/// an address space may have room for, as an i1 computed at run time. Extents
-/// below 0 have not.
+/// Returns an i1 that is true at run time if an array of this type with these
+/// dynamic extents fits the address space. Negative extents do not fit.
 mlir::Value createFitsAddressSpace(mlir::OpBuilder &builder, mlir::Location loc,
                                    mlir::MemRefType type,
                                    mlir::ValueRange sizes);
 
-/// Calls `each` for every dynamic extent of the array that may be below 0, with
-/// the i1 that it is not and a printf format for it.
+/// Calls `each` for every dynamic extent that may be negative, with an i1 (true
+/// if not negative) and a printf format.
 void forEachDoubtfulExtent(
     mlir::OpBuilder &builder, mlir::Location loc, mlir::MemRefType type,
     mlir::ValueRange sizes,
@@ -54,52 +49,51 @@ void forEachDoubtfulExtent(
         each);
 
 //===----------------------------------------------------------------------===//
-// Messages at run time: all paths check then what verifiers could not see
+// Messages at run time, for conditions that verifiers cannot check
 //===----------------------------------------------------------------------===//
 
-/// The address of `text` as a constant of `module`, NUL-terminated and made
-/// once; the names of such constants begin with `prefix`.
+/// Returns the address of the NUL-terminated constant `text` of `module`. Equal
+/// texts share a constant, with a name that starts with `prefix`.
 mlir::Value getConstantText(mlir::OpBuilder &builder, mlir::Location loc,
                             mlir::ModuleOp module, llvm::StringRef prefix,
                             const std::string &text);
 
-/// Of an element or a slice that `op` takes from an array, and that is not in
-/// it: `message` is upstream's.
+/// Returns a message about an access of `op` out of bounds; `message` is
+/// upstream's.
 std::string describeAccess(mlir::Operation *op, llvm::StringRef message);
 
 //===----------------------------------------------------------------------===//
-// Tensor maps: the numbers follow from the extents of a memref
+// Tensor maps
 //===----------------------------------------------------------------------===//
 
-/// As the driver takes them: dimensions innermost first and in elements,
-/// strides in bytes and from dimension 1 on.
+/// Arguments of the driver: dimensions innermost first, in elements; strides in
+/// bytes, from dimension 1.
 struct TensorMapNumbers {
   llvm::SmallVector<mlir::Value> dims, strides;
 };
 
-/// That there is such a map of the elements of the source; if not, an error.
+/// Reports an error unless tensor maps support the element type of the source.
 llvm::LogicalResult verifyMapElements(mxgpu::EncodeTensorMapOp op);
 
-/// The strides of an array of these sizes without gaps, in elements.
+/// Returns the strides of a contiguous array of these sizes, in elements.
 llvm::SmallVector<mlir::Value> getIdentityStrides(mlir::OpBuilder &builder,
                                                   mlir::Location loc,
                                                   mlir::ValueRange sizes);
 
-/// The numbers of the map of an array with these sizes and strides (index).
+/// Returns the tensor map of an array with these sizes and strides (index).
 TensorMapNumbers getTensorMapNumbers(mlir::OpBuilder &builder,
                                      mxgpu::EncodeTensorMapOp op,
                                      mlir::ValueRange sizes,
                                      mlir::ValueRange strides);
 
 //===----------------------------------------------------------------------===//
-// Arithmetic on elements that the host reads from arrays
+// Arithmetic on array elements that the host reads
 //===----------------------------------------------------------------------===//
 
-/// The arithmetic and the loads that `value` follows from, operands first. What
-/// else it follows from is operands of these.
+/// Returns the arithmetic and loads that compute `value`, operands first.
 llvm::SetVector<mlir::Operation *> findArithmetic(mlir::Value value);
 
-/// Whether a load is among them.
+/// Returns true if `value` depends on a load.
 bool followsFromMemory(mlir::Value value);
 
 } // namespace mx

@@ -1,15 +1,10 @@
-//===- IntExpr.h - Write integer arithmetic as formulas ---------*- C++ -*-===//
+//===- IntExpr.h - Integer arithmetic in operator syntax --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// The number formats are pages of integer arithmetic. Int wraps a Value of an
-// integer or index type, so that they read like the formulas they implement.
-// Constants fold while the IR is built.
-//
-// Upstream's arith::ArithBuilder has seven of these operations, by name instead
-// of as operators, and neither constants nor bits, shifts and conversions, of
-// which formats are made.
-//
+// Int wraps a Value of an integer or index type, so that arithmetic on number
+// formats reads like formulas. Constants fold on construction. Upstream's
+// arith::ArithBuilder supports only seven operations, and no constants, bit
+// operations, shifts or conversions.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_UTILS_INTEXPR_H
@@ -27,13 +22,11 @@ public:
   Int(mlir::ImplicitLocOpBuilder &builder, mlir::Value value)
       : Int(builder, builder.getLoc(), value) {}
 
-  /// The constant `number` of `type`.
   static Int constant(mlir::OpBuilder &builder, mlir::Location loc,
                       mlir::Type type, int64_t number) {
     auto attr = builder.getIntegerAttr(type, number);
     return {builder, loc, mlir::arith::ConstantOp::create(builder, loc, attr)};
   }
-  /// A constant of this value's type.
   Int like(int64_t number) const {
     return constant(*builder, loc, value.getType(), number);
   }
@@ -82,7 +75,7 @@ public:
   }
   Int min(int64_t other) const { return min(like(other)); }
 
-  /// On an i1: `then` where it is true, else `otherwise`.
+  /// Select on an i1: `then` if true, else `otherwise`.
   Int select(Int then, Int otherwise) const {
     return make<mlir::arith::SelectOp>(value, then.value, otherwise.value);
   }
@@ -93,7 +86,7 @@ public:
     return select(then, then.like(otherwise));
   }
 
-  /// Rounds up to a quotient or to a multiple; this value is not negative.
+  /// Round up to a quotient or multiple; this value must not be negative.
   Int ceilDiv(int64_t divisor) const {
     return (*this + (divisor - 1)) / divisor;
   }
@@ -109,7 +102,7 @@ public:
       return make<mlir::arith::ExtUIOp>(type, value);
     return make<mlir::arith::TruncIOp>(type, value);
   }
-  /// The same bits as another type.
+  /// Bitcasts to another type.
   mlir::Value as(mlir::Type type) const {
     return builder->createOrFold<mlir::arith::BitcastOp>(loc, type, value);
   }

@@ -1,11 +1,9 @@
-//===- Storage.cpp - Arrays of elements narrower than a byte --------------===//
+//===- Storage.cpp - Storage of sub-byte elements -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// LLVM gives an f4 or f6 a byte of its own and says nothing of its other bits.
-// Arrays come from files and go to a GPU, so their bytes are ours to define:
-// f4 two to a byte, the first in the low nibble; f6 one to a byte.
-//
+// LLVM stores f4 and f6 in a byte each, with undefined upper bits. Arrays are
+// exchanged with files and GPUs, so mx defines their bytes: two f4 per byte,
+// the first in the low nibble, and an f6 per byte.
 //===----------------------------------------------------------------------===//
 
 #include "Storage.h"
@@ -30,7 +28,7 @@ bool isHalved(Type type) {
   return memref && isa<Float4E2M1FNType>(memref.getElementType());
 }
 
-/// Why an array of packed elements cannot be stored as bytes, or nothing.
+/// Returns the reason why packed elements cannot be stored as bytes, if any.
 std::optional<StringRef> getPackingFault(Type type) {
   auto memref = dyn_cast<MemRefType>(type);
   if (!memref || !isa<Float4E2M1FNType>(memref.getElementType()))
@@ -44,7 +42,7 @@ std::optional<StringRef> getPackingFault(Type type) {
   return {};
 }
 
-/// Whether a view takes rows as they are.
+/// Returns true if a view contains whole rows.
 bool takesWholeRows(memref::SubViewOp op) {
   int64_t last = op.getSourceType().getRank() - 1;
   int64_t columns = op.getSourceType().getDimSize(last);
@@ -53,8 +51,8 @@ bool takesWholeRows(memref::SubViewOp op) {
          op.getStaticSizes()[last] == columns;
 }
 
-/// The type with the rows that a reshape joins into one, or divides one into,
-/// if their length is not known and need not be even; null otherwise.
+/// Returns the type with the rows that a reshape combines or splits, if their
+/// dynamic length may be odd; else null.
 MemRefType getCutRows(Operation *op) {
   MemRefType rows;
   SmallVector<ReassociationIndices> groups;
@@ -68,15 +66,15 @@ MemRefType getCutRows(Operation *op) {
   if (!isHalved(rows) || groups.empty() ||
       !rows.isDynamicDim(rows.getRank() - 1))
     return {};
-  // One row of any length is itself.
+  // A single row of any length is unchanged.
   bool isOneRow =
       llvm::all_of(ArrayRef(groups.back()).drop_back(),
                    [&](int64_t dim) { return rows.getDimSize(dim) == 1; });
   return isOneRow ? MemRefType() : rows;
 }
 
-/// Rebuilds an operation that does not look at the elements, or at the last
-/// dimension where they are packed, on the converted types.
+/// Rebuilds an operation on the converted types, if it accesses neither
+/// elements nor the last dimension of packed arrays.
 struct ConvertMemRefOp final : ConversionPattern {
   ConvertMemRefOp(const TypeConverter &converter, MLIRContext *context)
       : ConversionPattern(converter, MatchAnyOpTypeTag(), 1, context) {}
@@ -113,7 +111,7 @@ struct ConvertMemRefOp final : ConversionPattern {
                     : MemRefType();
     if (isa<memref::AllocOp, memref::AllocaOp>(op) && packed &&
         ShapedType::isDynamic(type.getShape().back())) {
-      // Its size is the last of the dynamic sizes.
+      // Its size is the last dynamic size.
       Value &size = values[type.getNumDynamicDims() - 1];
       size = Int(rewriter, op->getLoc(), size).ceilDiv(2);
     }
@@ -130,8 +128,8 @@ struct ConvertMemRefOp final : ConversionPattern {
   }
 
 private:
-  /// The same with the sizes of `type` in the attributes. A last dimension that
-  /// is not known is a row by itself, of the bytes of `source`.
+  /// Expands to the sizes of `type`. A dynamic last dimension is a separate row
+  /// with the bytes of `source`.
   static LogicalResult expandBytes(memref::ExpandShapeOp op, Value source,
                                    MemRefType type,
                                    ConversionPatternRewriter &rewriter) {
@@ -164,8 +162,8 @@ static LogicalResult convertDim(memref::DimOp op,
   return success();
 }
 
-/// Constant elements as those of an array of bytes. A resource remains one:
-/// attributes of many bytes are compared and kept for the whole process.
+/// Converts constant elements to bytes. A resource stays a resource, because
+/// attributes are compared and never freed.
 static ElementsAttr convertElements(ElementsAttr elements, MemRefType type) {
   std::string bytes;
   appendConstantBytes(elements, bytes);
@@ -182,7 +180,7 @@ static ElementsAttr convertElements(ElementsAttr elements, MemRefType type) {
       HeapAsmResourceBlob::allocateAndCopyInferAlign(data));
 }
 
-/// LLVM's translation takes no bits from a resource, and not nothing.
+/// LLVM's translation does not support resources of i1 or without elements.
 static bool isUnknownResource(memref::GlobalOp op) {
   return (op.getType().getElementType().isInteger(1) ||
           op.getType().getNumElements() == 0) &&

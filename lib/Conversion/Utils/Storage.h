@@ -1,10 +1,8 @@
-//===- Storage.h - Arrays of elements narrower than a byte ------*- C++ -*-===//
+//===- Storage.h - Storage of sub-byte elements -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Arrays of f4 and f6 elements become arrays of bytes (ElementBits.h), the same
-// on the host and on a GPU.
-//
+// Arrays of f4 and f6 become arrays of bytes (ElementBits.h), with the same
+// layout on hosts and GPUs.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_UTILS_STORAGE_H
@@ -15,12 +13,12 @@
 
 namespace mx {
 
-/// Fails with an error where packed elements cannot be stored as bytes.
+/// Fails if packed elements cannot be stored as bytes.
 llvm::LogicalResult verifyStorage(mlir::Operation *root);
 
-/// Gives memrefs of f4 and f6 elements a storage type of i8.
+/// Converts memrefs of f4 and f6 to i8.
 void addStorageConversions(mlir::TypeConverter &converter);
-/// Converts the operations on arrays that do not look at the elements.
+/// Adds patterns for operations that do not access elements.
 void populateStoragePatterns(const mlir::TypeConverter &converter,
                              mlir::RewritePatternSet &patterns,
                              mlir::ConversionTarget &target);

@@ -1,10 +1,6 @@
 //===- ElementBits.cpp - Bits of elements in arrays -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-//
-// See the header.
-//
-//===----------------------------------------------------------------------===//
 
 #include "mx/Dialect/Shared/ElementBits.h"
 #include "mlir/IR/BuiltinDialect.h"

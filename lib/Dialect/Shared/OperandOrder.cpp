@@ -44,7 +44,7 @@ AffineMap OperandOrderAttrInterface::getMap() const {
 LogicalResult OperandOrderAttrInterface::verifyOperand(
     ArrayRef<int64_t> logical, Type element,
     function_ref<InFlightDiagnostic()> emitError) const {
-  // The parser asks even when it could not read the element type.
+  // The parser calls this with a null element type after an error.
   if (!element)
     return failure();
   if (logical.size() < 2) // operand_order C1

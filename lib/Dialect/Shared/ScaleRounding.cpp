@@ -1,4 +1,4 @@
-//===- ScaleRounding.cpp - How scales are rounded -------------------------===//
+//===- ScaleRounding.cpp - Rounding of scales -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 

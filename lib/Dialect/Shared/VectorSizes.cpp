@@ -1,4 +1,4 @@
-//===- VectorSizes.cpp - How large a vector can be ------------------------===//
+//===- VectorSizes.cpp - Limits of vector sizes ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -8,7 +8,7 @@
 using namespace mlir;
 
 bool mx::hasMoreElements(VectorType type, int64_t most) {
-  // Products of sizes may overflow, quotients do not.
+  // Divides instead of multiplying to avoid overflow.
   for (int64_t size : type.getShape()) {
     if (size > most)
       return true;

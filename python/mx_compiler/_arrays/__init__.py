@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Arrays in device memory, and those of other packages."""
+"""Arrays in device memory, and exchange with other packages."""

@@ -18,8 +18,8 @@ from .elements import (FP4, UNPACKED_FP4, as_numpy, find_element, normalize_bool
 
 
 def dlpack_device(name=None):
-    """What DLPack calls a device; that in use without a name. The simulator is the
-    host."""
+    """Returns DLPack's (type, number) of a device, by default the current device. The simulator
+    counts as the host."""
     number = number_of(name or device_name())
     return (dlpack.CPU, 0) if number < 0 else (dlpack.CUDA, number)
 
@@ -28,12 +28,11 @@ _ON_HOST = "mx_compiler.DeviceArray", "pass arrays of NumPy or PyTorch as they a
 
 
 class DeviceArray:
-    """A dense array in device memory, row-major, with a shape and a dtype of NumPy
-    or ml_dtypes. It owns its memory unless it came from elsewhere.
+    """Dense row-major array in device memory, with a shape and a dtype of NumPy or ml_dtypes.
+    Owns its memory unless created from existing memory.
 
-    `device` is where it lies, as set_device takes it, and `element` the type of its
-    elements. Elements of f4E2M1FN lie two to a byte:
-    such an array has the dtype uint8, and its shape counts bytes."""
+    `device` names the device, as for set_device, and `element` the element type. Arrays of
+    f4E2M1FN have dtype uint8 and hold two elements in a byte; their shape counts bytes."""
 
     def __init__(self, shape, dtype, device=None):
         self.shape = (shape,) if isinstance(shape, int) else tuple(shape)
@@ -49,18 +48,18 @@ class DeviceArray:
             raise ValueError("expected a size that fits into 64 bits, found shape "
                              f"{self.shape} of {self.dtype}")
         self.device = device or device_name()
-        # What a prepared call goes by.
+        # Compared by prepared calls.
         self.signature = self.element.mlir, self.shape, self.device
         self._pointer = None
         self._owned = False
         self._owner = None  # keeps the memory of another library alive
-        self._stream = None  # after whose work its contents are there
+        self._stream = None  # stream whose work produces the contents
 
     @staticmethod
     def from_pointer(pointer, shape, dtype, owner=None, device=None):
-        """Memory of another library, at an address of a device: a tensor's
-        `data_ptr()`. It must outlive the array; `owner` is kept with it. Without a
-        name the device is asked for."""
+        """Wraps memory of another library at a device address, such as a tensor's `data_ptr()`.
+        The memory must outlive the array; `owner` is kept alive with it. The device is looked
+        up unless named."""
         require_device(*_ON_HOST)
         array = DeviceArray(shape, dtype, device or device_of(pointer))
         array._pointer = int(pointer)
@@ -70,21 +69,22 @@ class DeviceArray:
     @staticmethod
     @internal
     def adopt(pointer, shape, dtype, device=None):
-        """Memory that the runtime allocated, which the array then owns."""
+        """Wraps memory allocated by the runtime and takes ownership."""
         array = DeviceArray.from_pointer(pointer, shape, dtype, device=device)
         array._owned = True
         return array
 
     @property
     def pointer(self):
-        """The address on the device."""
+        """Device address. Raises ValueError if the array was freed."""
         if self._pointer is None:
             raise ValueError(f"{self!r} was freed")
         return self._pointer
 
     def view(self, dtype):
-        """The same memory with another dtype of the same size: `view("u2")` has
-        the bits of bfloat16, `view("f4E2M1FN")` says what bytes hold."""
+        """Returns an array of the same memory with another dtype of the same size: `view("u2")`
+        reads the bits of bfloat16, `view("f4E2M1FN")` names the type of packed bytes. Raises
+        TypeError if the sizes differ."""
         array = DeviceArray.from_pointer(self.pointer, self.shape, dtype, self,
                                          self.device)
         if array.nbytes != self.nbytes:
@@ -96,8 +96,8 @@ class DeviceArray:
     # --- Copies -------------------------------------------------------------------
 
     def copy_from(self, source, stream=None):
-        """Copies from a NumPy array or a DeviceArray of this shape and dtype, or
-        of its bits, in the order of the stream."""
+        """Copies from a NumPy array or a DeviceArray of the same shape and of the same dtype or
+        its bits. Stream-ordered. Returns the array."""
         to = self.pointer
         if isinstance(source, DeviceArray):
             self._check(source, "the source")
@@ -122,8 +122,9 @@ class DeviceArray:
         return self
 
     def numpy(self, out=None, stream=None, dtype=None):
-        """A copy on the host, complete when this returns; `dtype` of the same
-        size instead of the array's: "u2" for the bits of bfloat16."""
+        """Copies to the host and returns a NumPy array, complete on return. `dtype`
+        reinterprets the bits as a dtype of the same size, such as "u2" for bfloat16. `out` is
+        an optional contiguous destination."""
         if out is None:
             out = np.empty(self.shape, self.dtype)
         self._check(out, "`out`")
@@ -135,14 +136,14 @@ class DeviceArray:
         return out if dtype is None else out.view(dtype)
 
     def __array__(self, dtype=None, copy=None):
-        """NumPy does not see device memory: an implicit copy would
-        hide its cost, and would not follow the device's memory."""
+        """Raises TypeError: NumPy cannot read device memory, and an implicit copy would hide
+        its cost and go stale."""
         raise TypeError(
             f"{self!r} is device memory, which NumPy cannot read: "
             "x.numpy() copies it to the host")
 
     def fill(self, byte, stream=None):
-        """Sets every byte."""
+        """Sets every byte to `byte`. Stream-ordered. Returns the array."""
         call("mxMemset", self.pointer, byte, self.nbytes, stream_handle(stream))
         self._stream = stream
         return self
@@ -154,9 +155,9 @@ class DeviceArray:
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None,
                    copy=None):
-        """A capsule of DLPack 1.1, or of the version before 1.0 for consumers
-        that know no other. On a GPU it shows this memory. On the simulator, whose
-        memory the host cannot read, it has a copy on the host."""
+        """Exports a capsule of DLPack 1.1, or of a version before 1.0 for older consumers. A
+        GPU array is exported without a copy. The host cannot read memory of the simulator, so
+        the capsule holds a copy."""
         device = self.__dlpack_device__()
         if dl_device is not None and tuple(dl_device) != device:
             raise BufferError(f"expected dl_device {device} of {self!r}, found "
@@ -177,7 +178,7 @@ class DeviceArray:
                                        copied=True)
         shown = self
         if stream != -1:
-            # 1 is the default stream, which is 0 elsewhere.
+            # DLPack numbers the default stream 1; elsewhere it is 0.
             consumer = 0 if stream in (None, 0, 1) else stream
             if copy:
                 with on_device(self.device):
@@ -196,30 +197,30 @@ class DeviceArray:
 
     @property
     def __cuda_array_interface__(self):
-        """Version 3, on a GPU. Types that NumPy lacks go as their bits."""
+        """Version 3 of the interface, on a GPU. Types unknown to NumPy are exported as bits."""
         if number_of(self.device) < 0:
             raise AttributeError(f"{self!r} lies on the simulator, not on a GPU")
         return cuda_array.describe(self, stream_handle(self._live_stream()))
 
     def _live_stream(self):
-        """None where the stream was closed: it was waited for then."""
+        """Returns the stream, or None if it was closed, because closing waits."""
         if isinstance(self._stream, Stream) and self._stream._handle is None:
             self._stream = None
         return self._stream
 
     def _order(self, consumer):
-        """What comes on the stream `consumer` runs after what writes this."""
+        """Orders later work on stream `consumer` after the writers of this array."""
         call("mxStreamWait", consumer, stream_handle(self._live_stream()))
 
     def _wait_for_contents(self):
-        with on_device(self.device):  # the default stream is that of the one in use
+        with on_device(self.device):  # the default stream of the array's device
             call("mxStreamSynchronize", stream_handle(self._live_stream()))
 
-    # --- Its life -----------------------------------------------------------------
+    # --- Lifetime -----------------------------------------------------------------
 
     def free(self):
-        """Gives the memory back; using the array afterwards is an error. Kernels
-        that use it should have ended: this may wait for them."""
+        """Frees the memory; later use of the array is an error. May wait for kernels that use
+        it."""
         pointer, self._pointer = self._pointer, None
         self._owner = None
         if self._owned and pointer is not None:
@@ -248,9 +249,9 @@ class DeviceArray:
 
 
 def empty(shape, dtype):
-    """Device memory; what it holds is not defined. `dtype` is a dtype of NumPy,
-    ml_dtypes or PyTorch, or a name of MLIR; the shape of f4E2M1FN counts bytes,
-    of two elements each."""
+    """Allocates an uninitialized array on the current device. `dtype` is a dtype of NumPy,
+    ml_dtypes or PyTorch, or an MLIR name. The shape of f4E2M1FN counts bytes of two elements
+    each."""
     require_device(*_ON_HOST)
     array = DeviceArray(shape, dtype)
     pointer = ctypes.c_void_p()
@@ -260,9 +261,9 @@ def empty(shape, dtype):
 
 
 def array(source, stream=None, dtype=None):
-    """A copy of an array of NumPy on the device, or of what NumPy makes an array
-    of. `dtype` of the same size says what its bits are. An array of ml_dtypes'
-    float4_e2m1fn is packed, two to a byte."""
+    """Copies a NumPy array, or anything NumPy converts to one, to the device. `dtype`
+    reinterprets the bits as a type of the same size. Arrays of ml_dtypes' float4_e2m1fn are
+    packed, two elements in a byte. Raises TypeError for dtypes that are not numeric."""
     source = as_numpy(source)
     if source.dtype == UNPACKED_FP4:
         source, dtype = pack_fp4(source), dtype or FP4
@@ -276,7 +277,7 @@ def array(source, stream=None, dtype=None):
 
 
 def host_view(address, shape, element, owner):
-    """A NumPy array over memory of the host; `owner` is kept with it."""
+    """Returns a NumPy array over host memory that keeps `owner` alive."""
     count = math.prod(shape) * element.dtype.itemsize
     if not count:
         return np.empty(shape, element.dtype)
@@ -286,13 +287,13 @@ def host_view(address, shape, element, owner):
 
 
 def borrow(source, stream=None):
-    """A DeviceArray of the same memory, or a NumPy array where that is the host's;
-    and the type of the elements. Raises a BufferError."""
+    """Returns a DeviceArray of the same memory, or a NumPy array for host memory, and the
+    element type. Raises BufferError."""
     expected = dlpack_device()
     kind, number = map(int, source.__dlpack_device__())
     if kind == dlpack.CUDA_MANAGED:
         kind = dlpack.CUDA
-    # Any GPU, where one is in use: the array knows its own.
+    # With a GPU selected, arrays of any GPU are accepted: each names its own device.
     if kind != expected[0] or kind != dlpack.CUDA and number != expected[1]:
         raise BufferError(f"expected memory of {_name(expected)}, found "
                           f"{_name((kind, number))}")
@@ -319,16 +320,15 @@ def _name(device):
 
 
 def from_dlpack(source, stream=None):
-    """A DeviceArray of an object with `__dlpack__`: a tensor of PyTorch, an array of
-    CuPy or JAX. On a GPU it is the same memory, ready in the order of `stream`
-    (as everywhere: None is the default stream). On the simulator memory of the
-    host is copied. On "cpu" it is an array of NumPy, of the same memory. Raises a
-    BufferError where the array is strided, lies on another device, or has elements
-    that mx lacks."""
+    """Converts an object with `__dlpack__`, such as a PyTorch tensor or an array of CuPy or
+    JAX. On a GPU the result shares the memory and is ready in the order of `stream` (None: the
+    default stream). On the simulator it is a copy of host memory. On "cpu" it is a NumPy array
+    of the same memory. Raises BufferError for strided arrays, arrays on another device, and
+    unsupported element types."""
     if isinstance(source, DeviceArray):
         return source.view(source.element)
     if isinstance(source, np.ndarray) and dlpack_device()[0] == dlpack.CPU:
-        # NumPy exports no types of ml_dtypes.
+        # NumPy cannot export the types of ml_dtypes.
         return as_numpy(source) if is_host() else array(source, stream)
     found, element = borrow(source, stream)
     return found if isinstance(found, DeviceArray) or is_host() else (

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""__cuda_array_interface__, version 3, in and out. It has NumPy's types only:
-others go as their bits."""
+"""Import and export by __cuda_array_interface__ version 3. Types unknown to NumPy are passed as
+bits."""
 
 from typing import NamedTuple, Optional
 
@@ -8,26 +8,26 @@ import numpy as np
 
 from .elements import OF_DTYPE
 
-DEFAULT_STREAM = 1  # in place of 0, which the protocol does not allow
+DEFAULT_STREAM = 1  # instead of 0, which the protocol forbids
 
 
 class Tensor(NamedTuple):
     address: int
     shape: tuple
-    strides: Optional[tuple]  # in bytes; None where it is dense
+    strides: Optional[tuple]  # in bytes; None if dense
     element: object
-    stream: Optional[int]  # to be waited for; None: nothing
+    stream: Optional[int]  # stream to wait for, or None
 
 
 def describe(array, stream):
-    """The interface of a DeviceArray that is ready in the order of a stream."""
+    """Returns the interface of a DeviceArray that is ready in the order of a stream."""
     return {"shape": array.shape, "typestr": array.element.storage.str,
             "data": (array.pointer, False), "strides": None, "version": 3,
             "stream": stream or DEFAULT_STREAM}
 
 
 def read(source):
-    """Of an object with the interface. Raises a BufferError."""
+    """Reads the interface of an object. Raises BufferError."""
     found = source.__cuda_array_interface__
     if found.get("mask") is not None:
         raise BufferError("expected an array without a mask, found one with it")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""DLPack 1.1 by ctypes: tensors in capsules, in and out."""
+"""DLPack 1.1 by ctypes: import and export of tensors in capsules."""
 
 import ctypes
 from ctypes import (CFUNCTYPE, POINTER, Structure, c_char_p, c_int, c_int32,
@@ -11,7 +11,7 @@ from .elements import OF_DLPACK
 
 VERSION = (1, 1)
 CPU, CUDA, CUDA_MANAGED = 1, 2, 13  # DLDeviceType
-IS_COPIED, IS_PADDED = 2, 4  # of the flags
+IS_COPIED, IS_PADDED = 2, 4  # flags
 
 
 class DLTensor(Structure):
@@ -26,10 +26,10 @@ DELETER = CFUNCTYPE(None, c_void_p)
 
 
 class Managed(Structure):
-    """DLManagedTensor, of versions before 1.0."""
+    """DLManagedTensor, for versions before 1.0."""
     _fields_ = [("tensor", DLTensor), ("context", c_void_p),
                 ("deleter", c_void_p)]
-    # A capsule keeps the address of its name, so these stay.
+    # Constants, because a capsule stores the address of its name.
     capsule, used = b"dltensor", b"used_dltensor"
 
 
@@ -45,16 +45,16 @@ _new = ctypes.pythonapi.PyCapsule_New
 _new.restype, _new.argtypes = py_object, [c_void_p, c_char_p, c_void_p]
 _rename = ctypes.pythonapi.PyCapsule_SetName
 _rename.restype, _rename.argtypes = c_int, [py_object, c_char_p]
-# The destructor of a capsule gets one that nothing refers to any more, which
-# must not become an object of Python again.
+# A capsule's destructor receives an object without references, which must not become a Python
+# object again.
 _is_valid = ctypes.PYFUNCTYPE(c_int, c_void_p, c_char_p)(
     ("PyCapsule_IsValid", ctypes.pythonapi))
 _get = ctypes.PYFUNCTYPE(c_void_p, c_void_p, c_char_p)(
     ("PyCapsule_GetPointer", ctypes.pythonapi))
 
-# --- Out ------------------------------------------------------------------------
+# --- Export ---------------------------------------------------------------------
 
-# By the address of what a capsule shows: that structure, and what it needs.
+# Exported structures and their owners, by address.
 _given = {}
 
 
@@ -65,14 +65,14 @@ def _delete(address):
 
 @CFUNCTYPE(None, c_void_p)
 def _drop(capsule):
-    """Frees the contents of a capsule that was not consumed. The consumer renames it."""
+    """Frees the contents of an unconsumed capsule; consumers rename a capsule."""
     for kind in (Managed, Versioned):
         if _is_valid(capsule, kind.capsule):
             _given.pop(_get(capsule, kind.capsule), None)
 
 
 def make_capsule(address, shape, element, device, owner, versioned, copied):
-    """A capsule of a dense array; `owner` is kept until its consumer is done."""
+    """Returns a capsule of a dense array and keeps `owner` alive until the consumer is done."""
     if element.padded and not versioned:
         raise BufferError(f"expected a consumer of DLPack 1.1 for {element}, "
                           "found an older one: pass the bits, x.view('u1')")
@@ -103,11 +103,11 @@ def make_capsule(address, shape, element, device, owner, versioned, copied):
         raise
 
 
-# --- In -------------------------------------------------------------------------
+# --- Import ---------------------------------------------------------------------
 
 
 class Taken:
-    """The tensor of a capsule, given back when nothing refers to it."""
+    """Tensor of a capsule, released with the last reference."""
 
     def __init__(self, place, kind):
         self._deleter = kind.from_address(place).deleter
@@ -121,15 +121,14 @@ class Taken:
 class Tensor(NamedTuple):
     address: int
     shape: tuple
-    strides: tuple  # in items; None where it is dense
+    strides: tuple  # in items; None if dense
     element: object
     device: tuple
     owner: Taken
 
 
 def take_capsule(capsule):
-    """What a capsule of DLPack holds, which is ours from now on. Raises a
-    BufferError."""
+    """Takes ownership of a capsule's tensor. Raises BufferError."""
     for kind in (Versioned, Managed):
         if _is_valid(id(capsule), kind.capsule):
             break
@@ -155,7 +154,7 @@ def take_capsule(capsule):
                           f"{tensor.code} of {tensor.bits} bits and "
                           f"{tensor.lanes} lanes"
                           + ("" if element is None else ", without padding"))
-    if tensor.lanes != items:  # one by one, several to a byte
+    if tensor.lanes != items:  # one element in a byte
         if flags & IS_PADDED:
             raise BufferError(f"expected {element} with two to a byte, found one")
         if not shape or shape[-1] % items or (
@@ -180,8 +179,8 @@ def _is_dense(shape, strides):
 
 
 def ask(source, stream):
-    """The tensor of an object with __dlpack__, ordered after what its library
-    has on the stream; of an older library without the version too."""
+    """Requests the tensor of an object with __dlpack__, ordered after its library's work on the
+    stream. Older libraries do not take a version."""
     try:
         capsule = source.__dlpack__(stream=stream, max_version=VERSION)
     except TypeError:

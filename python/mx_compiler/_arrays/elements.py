@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Types of elements: their names in MLIR, in NumPy with ml_dtypes, in DLPack and
-in PyTorch."""
+"""Element types and their names in MLIR, NumPy with ml_dtypes, DLPack and PyTorch."""
 
 from typing import NamedTuple, Optional
 
@@ -10,23 +9,23 @@ import numpy as np
 
 class Element(NamedTuple):
     mlir: str
-    dtype: np.dtype  # of an array of them, as NumPy has it
-    code: int  # of DLPack: DLDataTypeCode
+    dtype: np.dtype  # NumPy dtype of an array
+    code: int  # DLDataTypeCode
     bits: int
     lanes: int = 1
-    # Bits that an item of `dtype` has above those of an element.
+    # True if items of `dtype` are wider than elements.
     padded: bool = False
-    torch: Optional[str] = None  # the name of its dtype; None where it has none
+    torch: Optional[str] = None  # PyTorch dtype, or None
 
     @property
     def storage(self):
-        """The dtype of the bits; that of the numbers where NumPy has them."""
+        """Dtype of the bits, or the dtype itself if built into NumPy."""
         native = self.dtype.kind in "biuf" and self.dtype.isbuiltin == 1
         return self.dtype if native else np.dtype(f"u{self.dtype.itemsize}")
 
     @property
     def is_packed(self):
-        """Whether an item of `dtype` has several elements."""
+        """True if an item of `dtype` holds several elements."""
         return self.lanes > 1
 
     def __str__(self):
@@ -57,7 +56,7 @@ ELEMENTS = (
              torch="float8_e8m0fnu"),
     _element("f6E2M3FN", ml_dtypes.float6_e2m3fn, 15, 6, padded=True),
     _element("f6E3M2FN", ml_dtypes.float6_e3m2fn, 16, 6, padded=True),
-    # Two to a byte, the first in the low bits. ml_dtypes has one to a byte.
+    # Two elements in a byte, the first in the low bits. ml_dtypes stores one in a byte.
     _element("f4E2M1FN", np.uint8, 17, 4, lanes=2, torch="float4_e2m1fn_x2"),
 )
 
@@ -67,7 +66,7 @@ OF_DTYPE = {e.dtype: e for e in ELEMENTS if not e.is_packed}
 OF_TORCH = {f"torch.{e.torch}": e for e in ELEMENTS if e.torch}
 OF_DLPACK = {(e.code, e.bits): e for e in ELEMENTS}
 FP4 = OF_MLIR["f4E2M1FN"]
-# What ml_dtypes has one to a byte.
+# Dtype of ml_dtypes with one element in a byte.
 UNPACKED_FP4 = np.dtype(ml_dtypes.float4_e2m1fn)
 _OF_NAME = {**{e.dtype.name: e for e in OF_DTYPE.values()}, **OF_MLIR,
             **{e.torch: e for e in ELEMENTS if e.torch},
@@ -75,8 +74,8 @@ _OF_NAME = {**{e.dtype.name: e for e in OF_DTYPE.values()}, **OF_MLIR,
 
 
 def find_element(dtype):
-    """The Element that a dtype names: a name of MLIR ("f8E4M3FN"), a dtype of
-    NumPy, ml_dtypes or PyTorch, or the name of one. Raises a TypeError."""
+    """Returns the Element of a dtype: an MLIR name ("f8E4M3FN"), a dtype of NumPy, ml_dtypes or
+    PyTorch, or the name of a dtype. Raises TypeError."""
     if isinstance(dtype, Element):
         return dtype
     found = OF_TORCH.get(str(dtype)) if type(dtype).__module__ == "torch" else (
@@ -99,8 +98,8 @@ def find_element(dtype):
 
 
 def as_numpy(x):
-    """What NumPy makes an array of. Raises a TypeError for a masked array: its mask
-    would be lost."""
+    """Converts to a NumPy array. Raises TypeError for a masked array, because its mask would be
+    lost."""
     if isinstance(x, np.ma.MaskedArray):
         raise TypeError("expected an array without a mask, found a "
                         f"numpy.ma.{type(x).__name__}: pass x.filled(value)")
@@ -108,16 +107,16 @@ def as_numpy(x):
 
 
 def normalize_bools(array):
-    """The same array of bool with bytes 0 and 1. Any byte but 0 is true, and NumPy and
-    PyTorch leave what they find in one."""
+    """Returns a bool array with bytes 0 and 1. Any nonzero byte is true, and NumPy and PyTorch
+    keep such bytes."""
     codes = array.view(np.uint8)
     return array if codes.max(initial=0) <= 1 else codes != 0
 
 
 def pack_fp4(array):
-    """Two elements to a byte along the last dimension, the first in the low
-    bits, of an array of ml_dtypes.float4_e2m1fn. Raises a TypeError or
-    ValueError."""
+    """Packs an array of ml_dtypes.float4_e2m1fn along the last dimension: two elements in a
+    byte, the first in the low bits. The last extent is halved and must be even. Returns uint8.
+    Raises TypeError or ValueError."""
     array = as_numpy(array)
     if array.dtype != UNPACKED_FP4:
         raise TypeError("expected an array of ml_dtypes.float4_e2m1fn, found "
@@ -130,7 +129,8 @@ def pack_fp4(array):
 
 
 def unpack_fp4(array):
-    """What pack_fp4 was given, of bytes. Raises a TypeError."""
+    """Unpacks bytes of pack_fp4 to an array of ml_dtypes.float4_e2m1fn with twice the last
+    extent. Raises TypeError unless the array is uint8 and at least one-dimensional."""
     bits = as_numpy(array)
     if bits.dtype != np.uint8 or not bits.ndim:
         raise TypeError("expected an array of uint8 with a dimension, found "

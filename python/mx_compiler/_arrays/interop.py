@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Whose arrays are given to an entry, and who allocates what it gives back.
+"""Arrays of other libraries as arguments and results of entries.
 
-Each library says of an array: a signature, which a prepared call goes by; its
-element type, shape and place; and its address. All of them are for arrays of the
-device, but for Host."""
+Each library provides a signature for prepared calls, the element type, shape and device of an
+array, and its address. Arrays are device arrays except for Host."""
 
 import functools
 import sys
@@ -24,8 +23,8 @@ from .elements import (ELEMENTS, FP4, OF_DTYPE, UNPACKED_FP4, as_numpy, find_ele
 class Operand(NamedTuple):
     element: object
     shape: tuple
-    device: str  # "cuda:0"; "cpu" of the host, from where devices copy it
-    wrong: str = ""  # with its layout
+    device: str  # "cuda:0", or "cpu" for host arrays, which are copied to the device
+    wrong: str = ""  # layout error
 
 
 class Mine:
@@ -54,16 +53,15 @@ class Mine:
 
     @staticmethod
     def maker(shape, element, zeros=False):
-        """What makes memory for a result of a call. `zeros`: where the program leaves
-        bytes as they are; on a GPU memory of ours stays as it is, as it is of no
-        stream."""
+        """Returns a function that allocates a result. `zeros` is set if the program leaves
+        bytes unwritten. Our memory on a GPU belongs to no stream and is not cleared."""
         if zeros and is_simulator(device_name()):
             return lambda: empty(shape, element).fill(0)
         return functools.partial(empty, shape, element)
 
     @staticmethod
     def within(stream):
-        return None  # memory is of no stream
+        return None  # memory belongs to no stream
 
     @staticmethod
     def to_host(x):
@@ -71,13 +69,13 @@ class Mine:
 
     @staticmethod
     def view(x, element):
-        """The same memory as such elements, or as their bits where the library has
-        no type for them."""
+        """Returns the same memory with another element type, or as bits if the library lacks
+        the type."""
         return x.view(element)
 
 
 class Numpy:
-    """Arrays of NumPy: copied to the device, and results copied back."""
+    """NumPy arrays, copied to the device; results are copied back."""
     priority = 0
 
     @staticmethod
@@ -120,8 +118,8 @@ class Numpy:
 
 
 class Masked(Numpy):
-    """Masked arrays of NumPy, which are refused. Their signature is not that of a
-    plain array: a call that was prepared for one does not take them."""
+    """NumPy's masked arrays, which are refused. They need their own signature, so calls
+    prepared for plain arrays do not accept them."""
 
     @staticmethod
     def sign(x):
@@ -138,7 +136,7 @@ def _numpy_type(dtype):
 
 
 class Torch:
-    """Tensors of PyTorch on a GPU."""
+    """PyTorch tensors on a GPU."""
     priority = 3
 
     def __init__(self, torch):
@@ -149,11 +147,11 @@ class Torch:
         self.pointer = torch.Tensor.data_ptr
         self.arrays = self._exchange()
         self._templates = {}
-        # The same without an object for the stream; not all versions have it.
+        # Reads the stream without an object; missing in some versions.
         self._raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)
 
     def _exchange(self):
-        """The extension's Arrays of tensors; None where calls go by ctypes."""
+        """Returns the extension's Arrays for tensors, or None if calls use ctypes."""
         module, torch = extension(), self.torch
         capsule = getattr(torch.Tensor, "__dlpack_c_exchange_api__", None)
         if module is None or capsule is None:
@@ -161,11 +159,11 @@ class Torch:
         try:
             return module.Arrays(capsule, (torch.Tensor, torch.nn.Parameter),
                                  torch.is_grad_enabled)
-        except ValueError:  # of a DLPack that came later
+        except ValueError:  # a newer DLPack
             return None
 
     def sign(self, x):
-        # What the device is, without an object for it.
+        # Reads the device without creating an object.
         return (x.dtype, x.shape, x.get_device(), x.is_cuda, x.is_cpu,
                 x.is_contiguous(),
                 x.requires_grad and self.torch.is_grad_enabled())
@@ -194,13 +192,13 @@ class Torch:
         return self.torch.cuda.current_stream(number).cuda_stream
 
     def maker(self, shape, element, zeros=False):
-        """Memory of PyTorch's allocator, for its current stream."""
+        """Returns a function that allocates from PyTorch for the current stream."""
         return self._maker(shape, element, self.torch.device(device_name()), zeros)
 
     def _maker(self, shape, element, device, zeros=False):
         dtype, torch = self._dtype(element), self.torch
-        # PyTorch cannot fill what it packs two to a byte, as it does with new memory if
-        # algorithms are to be deterministic.
+        # PyTorch cannot fill packed types, and fills new memory if deterministic algorithms are
+        # enabled.
         made = torch.uint8 if element.is_packed else dtype
         make = functools.partial(
             torch.zeros_like if zeros else torch.empty_like,
@@ -209,8 +207,8 @@ class Torch:
         return (lambda: make().view(dtype)) if element.is_packed else make
 
     def _template(self, dtype, device):
-        """One element of that type there: PyTorch takes half of the time to make memory
-        like that of a tensor as where it reads shape, type and device."""
+        """Returns a single-element tensor of the type and device. Allocating like a tensor
+        takes half the time of parsing shape, type and device."""
         key = dtype, device
         if key not in self._templates:
             with self.torch.inference_mode(False):
@@ -218,17 +216,16 @@ class Torch:
         return self._templates[key]
 
     def _dtype(self, element):
-        """The type of such elements, or of their bits."""
+        """Returns PyTorch's dtype of the elements, or of their bits."""
         return self.dtypes.get(element) or self.dtypes[OF_DTYPE[element.storage]]
 
     def within(self, stream):
-        """Where another stream than the current one is asked for: allocations
-        belong to it."""
+        """Returns a context that allocates for a stream other than the current one."""
         cuda, number = self.torch.cuda, dlpack_device()[1]
         return cuda.stream(cuda.ExternalStream(stream, device=number))
 
     def to_host(self, x):
-        """An array of NumPy of the same memory, of a tensor on the host."""
+        """Returns a NumPy array that shares the memory of a host tensor."""
         x = x.detach()
         return host_view(x.data_ptr(), tuple(x.shape), self.elements[x.dtype], x)
 
@@ -258,8 +255,8 @@ class Torch:
 
 
 class WrappedTorch(Torch):
-    """Tensors that stand for others, such as torch.masked's, which are refused: their
-    own memory is not what they mean. Fake ones have a type and a shape."""
+    """Wrapper tensors such as torch.masked's, which are refused because their own memory is not
+    their value. Fake tensors have a type and a shape."""
 
     def sign(self, x):
         return (type(x), *super().sign(x))
@@ -271,8 +268,7 @@ class WrappedTorch(Torch):
 
 
 class Cupy:
-    """Arrays of CuPy. Types that NumPy lacks are passed as their bits, and come
-    back as such."""
+    """CuPy arrays. Types unknown to NumPy are passed and returned as bits."""
     priority = 2
 
     def __init__(self, cupy):
@@ -330,7 +326,7 @@ def _wrapped_torch():
 
 
 def find_library(kind):
-    """The library of arrays of that type; None of any other object."""
+    """Returns the library of an array type, or None for other types."""
     if issubclass(kind, DeviceArray):
         return MINE
     if issubclass(kind, np.ndarray):
@@ -345,8 +341,8 @@ def find_library(kind):
 
 
 def place_of(arrays):
-    """The device of the first array that is on one; that in use where all are of the
-    host. On "cpu" everything is the host's."""
+    """Returns the device of the first array on a device, else the current device. On "cpu"
+    every array belongs to the host."""
     current = device_name()
     if current == HOST:
         return current
@@ -359,9 +355,9 @@ def place_of(arrays):
 
 
 def convert(x, stream):
-    """A DeviceArray of any other object with __dlpack__ or
-    __cuda_array_interface__, on "cpu" an array of NumPy; else what NumPy makes of
-    it. Raises a BufferError, ValueError or TypeError."""
+    """Converts any object with __dlpack__ or __cuda_array_interface__ to a DeviceArray (on
+    "cpu" to a NumPy array), and other objects by NumPy. Raises BufferError, ValueError or
+    TypeError."""
     if hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__"):
         return from_dlpack(x, stream)
     if hasattr(x, "__cuda_array_interface__"):
@@ -370,8 +366,8 @@ def convert(x, stream):
 
 
 def from_cuda_array(x, stream=None):
-    """A DeviceArray of the same memory as an object with
-    __cuda_array_interface__, in the order of `stream`."""
+    """Returns a DeviceArray that shares the memory of an object with __cuda_array_interface__,
+    in the order of `stream`. Raises BufferError."""
     if not device_name().startswith("cuda:"):
         raise BufferError(f"expected memory of {device_name()}, found that of a GPU")
     found = cuda_array.read(x)

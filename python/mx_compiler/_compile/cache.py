@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compiled programs on disk, a file each, for any number of processes.
+"""Disk cache of compiled programs, one file each, shared by any number of processes.
 
-A file begins with the hash of the rest, a zip file of what mx-compile writes. It is
-written beside its place and renamed, so that no process sees a part of it; a file that does
-not have its hash counts as missing. The file that was used longest ago goes first
-where there are too many bytes."""
+A file is a hash followed by a zip of mx-compile's output. It is written under a temporary name
+and renamed, so processes never read a partial file; a file with a wrong hash counts as missing.
+Above the size limit the least recently used files are removed."""
 
 import functools
 import grp
@@ -25,24 +24,25 @@ from .files import is_beside, read_bytes
 
 SUFFIX = ".mxp"
 BEGUN = ".tmp"
-HOUR = 3600  # after which what was begun has been given up
+HOUR = 3600  # age in seconds at which unfinished files are removed
 DEFAULT_MEGABYTES = 1024
-ROOT = 0  # the user who may write everything anyway
+ROOT = 0  # may write everywhere
 
 _warned = set()
-_replaced = {}  # folders of other users, and the folder taken instead
+_replaced = {}  # folders owned by other users, and their replacements
 
 
 def directory(asked=None):
-    """Where programs are kept: `asked`, MX_CACHE_DIR, or the user's cache."""
+    """Returns the cache folder: `asked`, MX_CACHE_DIR, or the user's cache."""
     asked = asked or os.environ.get("MX_CACHE_DIR")
     if asked:
         return pathlib.Path(asked)
     try:
-        import platformdirs  # only where it is needed
+        import platformdirs  # imported on demand
         place = platformdirs.user_cache_dir("mx_compiler")
-    except (ImportError, RuntimeError):  # the latter of a user without a home
-        # Its folder on Linux, so that programs are found with and without it.
+    except (ImportError, RuntimeError):  # RuntimeError: a user without a home
+        # Same folder as platformdirs on Linux, so programs are found with and without that
+        # package.
         base = os.environ.get("XDG_CACHE_HOME", "")
         place = os.path.join(base if os.path.isabs(base) else os.path.expanduser("~/.cache"),
                              "mx_compiler")
@@ -52,8 +52,8 @@ def directory(asked=None):
 
 
 def _temporary_folder():
-    """Returns a folder that only this user made and may write, since others may make
-    one of the same name: mx_compiler-UID, or a new one for this process."""
+    """Returns a folder owned and writable by this user only: mx_compiler-UID, or a new folder
+    for this process if another user created that name."""
     place = os.path.join(tempfile.gettempdir(), f"mx_compiler-{os.getuid()}")
     try:
         os.mkdir(place, 0o700)
@@ -67,7 +67,7 @@ def _temporary_folder():
 
 
 def limit():
-    """Bytes that may be kept: MX_CACHE_MEGABYTES, 1024 without it."""
+    """Returns the size limit in bytes, from MX_CACHE_MEGABYTES (default 1024)."""
     text = os.environ.get("MX_CACHE_MEGABYTES") or str(DEFAULT_MEGABYTES)
     try:
         megabytes = float(text)
@@ -89,25 +89,25 @@ def pack(parts):
 
 
 def unpack(data):
-    """What was packed; None if it is damaged."""
+    """Returns the packed parts, or None if damaged."""
     head, rest = data[:32], data[32:]
     if hashlib.sha256(rest).digest() != head:
         return None
-    # The hash proves no more than that whoever wrote the file had finished.
+    # The hash only proves that the writer finished.
     try:
         with zipfile.ZipFile(io.BytesIO(rest)) as file:
             parts = {name: file.read(name) for name in file.namelist()}
         if not isinstance(json.loads(parts["manifest.json"])["target"], str):
             return None
-        if not all(map(is_beside, parts)):  # which Program.save makes files of
+        if not all(map(is_beside, parts)):  # Program.save writes files of these names
             return None
         return parts
-    except Exception:  # zipfile, zlib and json have many for what is no program
+    except Exception:  # zipfile, zlib and json raise many types
         return None
 
 
 def load(folder, key):
-    """The parts of the program with that key; None if it is not there."""
+    """Returns the parts of the program with that key, or None."""
     path = folder / (key + SUFFIX)
     _warn_of_others(folder)
     try:
@@ -119,14 +119,14 @@ def load(folder, key):
         if parts is None:
             path.unlink()
         else:
-            os.utime(path)  # used now
+            os.utime(path)  # marks the file as recently used
     except OSError:
-        pass  # another user's, or gone already
+        pass  # owned by another user, or removed
     return parts
 
 
 def store(folder, key, parts):
-    """Keeps a program. Where that is not possible, warns once."""
+    """Stores a program; warns once if that fails."""
     data, most = pack(parts), limit()
     if len(data) > most:
         return
@@ -154,8 +154,8 @@ def store(folder, key, parts):
 
 @functools.lru_cache(None)
 def _find_others(folder):
-    """What lets others put programs into the folder; None if nothing does. Where they
-    can write but not remove other users' files (/tmp), folders are safe."""
+    """Returns the reason why others can add programs to the folder, or None. Parents with the
+    sticky bit (/tmp) are safe."""
     for place in (folder, *folder.parents):
         state = place.stat()
         if state.st_uid not in (ROOT, os.getuid()):
@@ -171,8 +171,8 @@ def _find_others(folder):
 
 
 def _is_own_unix_group(group):
-    """Whether a Unix group has this user alone: many systems make one for each user, and let
-    it write what the user makes."""
+    """Returns True if this user is the only member of a Unix group, as on systems with one
+    group for each user."""
     try:
         found, user = grp.getgrgid(group), pwd.getpwuid(os.getuid())
     except KeyError:
@@ -189,10 +189,10 @@ def _name_of(find, number):
 
 
 def _warn_of_others(folder):
-    """Warns once of a folder that others can write: what they put there runs here."""
+    """Warns once about a folder writable by others, because its programs run here."""
     try:
         others = _find_others(folder.resolve(strict=True))
-    except OSError:  # it does not exist yet
+    except OSError:  # missing folder
         return
     if others and (folder, others) not in _warned:
         _warned.add((folder, others))
@@ -203,7 +203,7 @@ def _warn_of_others(folder):
 
 
 def _evict(folder, most):
-    """Removes what was used longest ago, and what others began and left."""
+    """Removes least recently used programs and abandoned files."""
     files, total = [], 0
     try:
         listed = list(os.scandir(folder))
@@ -212,7 +212,7 @@ def _evict(folder, most):
     for entry in listed:
         try:
             state = entry.stat()
-        except OSError:  # gone meanwhile
+        except OSError:  # removed meanwhile
             continue
         if entry.name.endswith(BEGUN) and time.time() - state.st_mtime > HOUR:
             _remove(entry.path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""mx.compile: text in, a program out, by way of two caches."""
+"""mx.compile: compiles text to a program, with a memory cache and a disk cache."""
 
 import collections
 import hashlib
@@ -24,24 +24,24 @@ from .files import read_bytes
 from .identity import identify_library
 from .templates import Template, is_template
 
-# Of what a file in the cache has.
+# Format version of cached files.
 FORMAT = 1
-# Programs whose parts stay in memory, and their bytes: some have large constants.
+# Limits of the memory cache: programs, and bytes, because constants may be large.
 MOST_IN_MEMORY = 64
 MOST_BYTES = 256 << 20
-# The chip where there is no GPU, as in mx-run.
+# Chip without a GPU, as in mx-run.
 DEFAULT_CHIP = "sm_100a"
 
 log = logging.getLogger("mx_compiler.compile")
 
 _lock = threading.Lock()
-_locks = weakref.WeakValueDictionary()  # of keys: one thread compiles
+_locks = weakref.WeakValueDictionary()  # one for each key, so that a single thread compiles
 _memory = collections.OrderedDict()  # parts, or HostCode, by key
 _loaded = weakref.WeakValueDictionary()
 
 
 class _Lock:
-    """A lock that can be referred to weakly."""
+    """Lock that supports weak references."""
 
     def __init__(self):
         self.lock = threading.Lock()
@@ -49,33 +49,33 @@ class _Lock:
 
 def compile(source, *, chip=None, entries=None, pipeline=None, ptxas=None,
             fuse=True, cache=True, tune=False, tune_rows=None, **sizes):
-    """Compiles a program, or finds it in the cache, and returns a Program, which is
-    loaded onto the device when an entry is first asked for. Where the device is
-    "cpu" it is compiled to code of this process, and kept in memory alone.
+    """Compiles a program, or finds it in the cache, and returns a Program. The first access to an
+    entry loads the program on the device. On "cpu" the program is compiled to code of this
+    process and kept in memory only.
 
     source    text of MLIR, a pathlib.Path of a file with text or bytecode, or a
-              Template. A text or file in which `${name}` stands is a template.
-    chip      "sm_100a", ...; without it MX_CHIP, else the GPU that is the device of
-              the process, else sm_100a
-    entries   names of the functions to compile; without it all that are public
+              Template. Text that contains `${name}` is a template.
+    chip      "sm_100a", ...; default: MX_CHIP, else the GPU that is the current
+              device, else sm_100a
+    entries   names of the functions to compile; default: all public functions
     pipeline  passes to run first: "builtin.module(mx-quantize-matmuls)"
-    ptxas     the assembler, or "none"; without it one that is found
-    fuse      False: operations stay apart
-    cache     False: compiles, and keeps nothing; a folder: keeps programs there
-    tune      True: times the 8 schedules of each matmul that should be fastest on
-              the GPU that is the device, and takes the fastest; a number: as many.
-              The times are kept beside the programs (docs/guide/Tuning.md); a program that
-              was tuned before is found in the cache
-    tune_rows numbers of rows at which matmuls are timed whose rows each call
-              decides; without it one size of each range that has a schedule
+    ptxas     path of the assembler, or "none"; default: the first one found
+    fuse      False: do not fuse operations
+    cache     False: do not cache; a folder: cache programs there
+    tune      True: measure the 8 schedules of each matmul with the best predicted
+              time on the current GPU, and use the fastest; a number: measure that
+              many. Times are stored beside the programs (docs/guide/Tuning.md), and
+              a tuned program is found in the cache
+    tune_rows numbers of rows at which matmuls with a dynamic number of rows are
+              measured; default: one size for each range with its own schedule
     sizes     values of the template's names (Template)
 
-    chip, ptxas, fuse and folders say nothing on "cpu", which cannot be tuned for.
+    chip, ptxas, fuse and cache folders have no effect on "cpu", which cannot be tuned for.
 
-    Raises a CompileError with the compiler's messages and their places; a TypeError
-    or ValueError where an argument is wrong; an ImportError where there is no
-    compiler. Warnings of the compiler are warnings of Python (CompileWarning), its
-    remarks go to the logger "mx_compiler.compile"; both only when it really compiles."""
+    Raises CompileError with the compiler's located messages, TypeError or ValueError for a
+    wrong argument, and ImportError without a compiler. Compiler warnings become Python warnings
+    (CompileWarning) and remarks go to the logger "mx_compiler.compile", only if the compiler
+    runs."""
     for argument, value, kinds, wanted in (
             ("chip", chip, str, 'a name such as "sm_90a"'),
             ("pipeline", pipeline, str, 'text such as "builtin.module(...)"'),
@@ -104,7 +104,7 @@ def compile(source, *, chip=None, entries=None, pipeline=None, ptxas=None,
     if cache is False:
         parts = make()
         return Program.of(Loaded(lambda: load_parts(parts, name)), name, parts)
-    # What was tuned is of the GPU that it was tuned on.
+    # Tuning results belong to the GPU that was measured.
     key = _make_key(text, name, dict(options, tuning=asked) if asked else options, places)
     folder = disk.directory(None if cache is True else cache)
 
@@ -138,7 +138,7 @@ def _compile_for_host(text, name, entries, pipeline, cache):
 
 
 def _read(source, sizes):
-    """The text as bytes, and its name in messages."""
+    """Returns the text as bytes, and its name for messages."""
     if isinstance(source, Template):
         return _substitute(source, sizes), source.name
     name = "text"
@@ -159,7 +159,7 @@ def _read(source, sizes):
     return source.encode(), name
 
 
-# Arguments of `compile` that cannot be names of a template.
+# Arguments of `compile`, forbidden as template names.
 _TAKEN = {"source", "chip", "entries", "pipeline", "ptxas", "fuse", "cache", "tune",
           "tune_rows"}
 
@@ -184,7 +184,7 @@ def _read_entries(entries):
 
 
 def default_chip():
-    """The chip that programs are compiled for where none is named."""
+    """Returns the chip for programs that name none."""
     if os.environ.get("MX_CHIP"):
         return os.environ["MX_CHIP"]
     info = device_info()
@@ -194,16 +194,16 @@ def default_chip():
 
 
 def _make_key(text, name, options, places):
-    """All that a compiled program depends on. Names of files are in messages and in
-    the program's own."""
+    """Returns the cache key, which covers every input of compilation. File names appear in
+    messages and in the program's own name."""
     about = json.dumps([FORMAT, name, options, _ptxas.identify(places),
                         identify_library(library.compiler_path())])
     return hashlib.sha256(about.encode() + b"\0" + text).hexdigest()
 
 
 def _recall(key, find):
-    """What was found last for the key, by `find()` the first time: in one thread,
-    others that ask for the same wait."""
+    """Returns the cached result for the key, or runs `find()`. One thread runs it; other
+    threads with the same key wait."""
     with _lock:
         lock = _locks.setdefault(key, _Lock())
     with lock.lock:
@@ -212,7 +212,7 @@ def _recall(key, find):
         if found is None:
             found = find()
         if isinstance(found, HostCode) and found.is_of_ranks:
-            return found  # of one rank, as it is bound to a rank group
+            return found  # bound to one rank
         with _lock:
             _memory[key] = found
             _memory.move_to_end(key)

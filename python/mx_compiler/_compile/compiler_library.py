@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The compiler in this process: mx-c/Compiler.h by ctypes."""
+"""Bindings of the compiler library: mx-c/Compiler.h by ctypes."""
 
 import ctypes
 import functools
@@ -10,7 +10,7 @@ from .._runtime.errors import CompileError, Diagnostic
 from .._runtime.headers import Interface
 
 SEVERITIES = ("error", "warning", "remark", "note")
-# Of mxcPart, by the names that the manifest has.
+# Values of mxcPart by file name in the manifest.
 PARTS = {"manifest.json": "MXC_MANIFEST", "kernels.ptx": "MXC_PTX",
          "kernels.cubin": "MXC_CUBIN", "program.h": "MXC_HEADER",
          "constants.bin": "MXC_CONSTANTS"}
@@ -18,31 +18,32 @@ PARTS = {"manifest.json": "MXC_MANIFEST", "kernels.ptx": "MXC_PTX",
 
 @functools.lru_cache(None)
 def interface():
-    """Declarations of the compiler, which an installation of the runtime alone lacks."""
+    """Returns the compiler's declarations, which a runtime-only installation lacks."""
     return Interface("mx-c/Compiler.h")
 
 
 @functools.lru_cache(None)
 def load(path):
-    """The library, loaded when something is first compiled."""
+    """Loads the library on first compilation."""
     try:
         found = ctypes.CDLL(path)
         interface().bind(found)
     except (OSError, AttributeError) as error:
         raise ImportError(f"cannot load the compiler of mx: {error}") from None
-    found.mxcCompiledGet.restype = ctypes.c_void_p  # bytes with zeros among them
+    found.mxcCompiledGet.restype = ctypes.c_void_p  # returns bytes that may contain zeros
     return found
 
 
 class Module:
-    """A text that was parsed, in a context of its own, after the passes of
-    `pipeline`. Its calls must not overlap. Raises a CompileError."""
+    """Parsed module in its own context, after the passes of `pipeline`. Calls must not overlap.
+    Raises CompileError."""
 
     def __init__(self, text, name, pipeline):
         self.library = load(library.compiler_path())
         self.diagnostics = []
         self.handle = None
-        # Lives as long as C may call it. Without a cycle: it owns much memory.
+        # The callback must live as long as C may call it, without a reference cycle: the module
+        # owns much memory.
         diagnostics = self.diagnostics
         self._tell = interface().mxcMessageCallback(
             lambda severity, message, _: diagnostics.append(Diagnostic.read(
@@ -65,7 +66,7 @@ class Module:
             raise CompileError(self.diagnostics, status)
 
     def entries(self):
-        """The names of what is compiled where nothing is named."""
+        """Returns the names of the entries that are compiled by default."""
         names = []
         add = interface().mxcTextCallback(
             lambda text, size, _: names.append(ctypes.string_at(text, size)))
@@ -73,7 +74,7 @@ class Module:
         return [name.decode() for name in names]
 
     def close(self):
-        """After everything that was made of it."""
+        """Frees the module; all objects derived from it must be gone."""
         if self.handle:
             self.library.mxcModuleDestroy(self.handle)
         if self._context:
@@ -88,9 +89,8 @@ class Module:
 
 
 def compile_parts(text, name, chip, entries, pipeline, fuse, ptxas, tuning=None, table=None):
-    """The files of a compiled program by their names, as bytes, and the
-    diagnostics. `tuning` is measured first, and kept in the file `table`. Raises a
-    CompileError."""
+    """Compiles a program. Returns its files by name, as bytes, and the diagnostics. `tuning` is
+    measured first and stored in the file `table`. Raises CompileError."""
     with Module(text, name, pipeline) as module:
         names = (ctypes.c_char_p * max(len(entries), 1))(*[e.encode() for e in entries])
         options = interface().mxcCompileOptions(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Files that are read whole."""
+"""Reading of whole files."""
 
 import os
 import pathlib
@@ -10,8 +10,8 @@ _KINDS = {stat.S_IFDIR: "a directory", stat.S_IFIFO: "a named pipe",
 
 
 def check_file(path):
-    """Raises an OSError for what cannot be read to its end: a named pipe waits for a
-    writer, and some devices have no end. What is missing is open's to tell."""
+    """Raises OSError unless the path is a regular file: named pipes block and some devices are
+    endless. A missing file is reported by open."""
     try:
         mode = os.stat(path).st_mode
     except OSError:
@@ -27,6 +27,6 @@ def read_bytes(path):
 
 
 def is_beside(name):
-    """Whether a name that a document stores is that of a file beside it, as manifests want:
-    one part of a path, which leads nowhere else."""
+    """Returns True if a stored name refers to a file beside the document: a single path
+    component."""
     return name not in ("", ".", "..") and not set(name) & set("/\\\0")

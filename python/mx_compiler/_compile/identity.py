@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What tells one build of a tool from another, without running it."""
+"""Identification of tool builds without running them."""
 
 import functools
 import hashlib
@@ -10,8 +10,7 @@ _PT_NOTE, _NT_GNU_BUILD_ID = 4, 3
 
 
 def read_build_id(path):
-    """The build id that the linker put into an ELF file of 64 bits; None where there
-    is none."""
+    """Returns the linker's build id of a 64-bit ELF file, or None."""
     with open(path, "rb") as file:
         head = file.read(64)
         if len(head) < 64 or head[:6] != b"\x7fELF\x02\x01":
@@ -57,12 +56,12 @@ def _identify_library(path, size, changed):
 
 
 def identify_library(path):
-    """The build of a library: its build id, else a hash of it."""
+    """Returns the build id of a library, else its hash."""
     state = os.stat(path)
     return _identify_library(path, state.st_size, state.st_mtime_ns)
 
 
 def identify_tool(path):
-    """A tool: where it lies, its size and when it was written."""
+    """Identifies a tool by path, size and modification time."""
     state = os.stat(path)
     return f"{os.path.realpath(path)} {state.st_size} {state.st_mtime_ns}"

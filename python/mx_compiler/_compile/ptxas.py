@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""NVIDIA's assembler: where mx-compile looks (docs/guide/Run.md), and in the package
-nvidia-cuda-nvcc."""
+"""Search for ptxas: like mx-compile (docs/guide/Run.md), and in the package nvidia-cuda-nvcc."""
 
 import importlib.util
 import os
@@ -16,9 +15,8 @@ NONE = "none"
 
 
 def candidates(asked=None):
-    """Paths of assemblers in the order in which they are tried, and whether the only
-    one was asked for: by `asked`, else by MX_PTXAS. "none" is nowhere; another name
-    without a slash is looked up on PATH."""
+    """Returns the paths of assemblers in search order, and whether the caller or MX_PTXAS named
+    one. "none" disables the search; other names without a slash are looked up on PATH."""
     asked = asked or os.environ.get("MX_PTXAS")
     if asked:
         asked = os.fspath(asked)
@@ -34,25 +32,25 @@ def candidates(asked=None):
 
 
 def identify(places):
-    """What a compiled program depends on, for its key."""
+    """Returns the part of a program's key that identifies the assemblers."""
     return [identify_tool(place) if os.path.exists(place) else place
             for place in places]
 
 
 def cuda_version(text):
-    """The CUDA of an assembler, as its --version says: "12.8"; "" where it does not."""
+    """Returns the CUDA version in the output of --version, such as "12.8", or ""."""
     found = re.search(r"release (\d+\.\d+)", text)
     return found[1] if found else ""
 
 
 def is_too_old(version):
-    """Whether ptxas of this CUDA does not read the PTX of kernels."""
+    """Returns True if ptxas of this CUDA version cannot read the kernels' PTX."""
     return bool(version) and tuple(map(int, version.split("."))) < OLDEST_CUDA
 
 
 def choose(places, is_asked, chip):
-    """The assembler for a chip: the first that knows it and reads the PTX of kernels; one
-    that was asked for is not looked at; "none" where there is none."""
+    """Returns the first assembler that supports the chip and the kernels' PTX, or "none". An
+    explicitly named assembler is not checked."""
     if is_asked:
         return places[0] if places else NONE
     for place in places:
@@ -62,7 +60,7 @@ def choose(places, is_asked, chip):
 
 
 def find_version(place):
-    """The same of the assembler at a path; "" where it does not run."""
+    """Returns the CUDA version of the assembler at a path, or "" if it does not run."""
     return cuda_version(_ask(place, "--version"))
 
 

@@ -10,19 +10,19 @@ from .files import read_bytes
 
 
 class _Text(string.Template):
-    # Only ${name}: MLIR has `$` in names and in strings.
+    # Only ${name}, because MLIR uses `$` in names and strings.
     pattern = r"\$\{(?P<braced>[A-Za-z_][A-Za-z0-9_]*)\}" \
               r"|(?P<escaped>(?!))(?P<named>(?!))(?P<invalid>(?!))"
 
 
 class Template:
-    """Text of MLIR in which `${name}` stands for a size or for the type of elements:
+    """MLIR text in which `${name}` stands for a size or an element type:
 
         mx.Template("func.func @f(%x: tensor<${rows}x${hidden}x${dtype}>) ...")
 
-    `source` is the text, or a pathlib.Path of a file. `names` are its names. A size
-    is a number of at least 1, or "?" for one that each call decides. A type is a
-    name of MLIR or NumPy, or a dtype of NumPy, ml_dtypes or PyTorch."""
+    `source` is the text, or a pathlib.Path of a file. `names` lists its names. A size is an
+    integer of at least 1, or "?" for an extent that each call decides. A type is a name of MLIR
+    or NumPy, or a dtype of NumPy, ml_dtypes or PyTorch."""
 
     def __init__(self, source, name=None):
         if isinstance(source, os.PathLike):
@@ -36,9 +36,8 @@ class Template:
         self.names = tuple(self._template.get_identifiers())
 
     def substitute(self, **values):
-        """The text with `values` in it. Raises a TypeError for a missing or an
-        unknown name, a TypeError or ValueError for a value that is no size and no
-        type."""
+        """Returns the text with `values` substituted. Raises TypeError for missing or unknown
+        names, and TypeError or ValueError for a value that is neither a size nor a type."""
         missing = [name for name in self.names if name not in values]
         unknown = [name for name in values if name not in self.names]
         if missing or unknown:
@@ -75,5 +74,5 @@ def _as_text(where, value):
 
 
 def is_template(text):
-    """Whether a name stands in the text."""
+    """Returns True if the text contains a name."""
     return bool(_Text(text).get_identifiers())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What mx.compile is asked to measure, and where the result is kept."""
+"""Tuning requests of mx.compile and the table of results."""
 
 import contextlib
 import operator
@@ -10,8 +10,8 @@ from typing import NamedTuple
 from .._runtime.device import device_info, is_host
 from . import cache as disk
 
-TABLE = "tuned-schedules.json"  # beside the programs, and the tools' own
-COUNT = 8  # schedules of a matmul where no number is given
+TABLE = "tuned-schedules.json"  # beside the programs; the tools use the same name
+COUNT = 8  # schedules measured for each matmul by default
 MOST = 1000
 
 
@@ -22,7 +22,7 @@ class Tuning(NamedTuple):
 
 
 def read(tune, rows):
-    """The Tuning that arguments ask for; None where they ask for none."""
+    """Returns the Tuning requested by the arguments, or None."""
     count = _read_count(tune)
     if rows is not None and not count:
         raise TypeError("tune_rows: expected tune=True with it, found tune=False")
@@ -60,8 +60,8 @@ def _read_rows(rows):
 
 @contextlib.contextmanager
 def table(cache):
-    """The file of measured schedules in the folder of a cache; without one, a file for
-    this compilation alone."""
+    """Yields the table of measured schedules in the cache folder; without a cache, a temporary
+    file."""
     if cache is not False:
         yield disk.directory(None if cache is True else cache) / TABLE
         return

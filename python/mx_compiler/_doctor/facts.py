@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What there is to know about an installation, as data that JSON has."""
+"""Facts about an installation as JSON data."""
 
 import concurrent.futures
 import importlib
@@ -15,15 +15,15 @@ from .._compile import cache, ptxas
 from .._runtime import library
 from .._runtime.chips import CHIPS
 
-# What helps where programs do not work by default, and why.
+# Settings to try if programs fail by default, and their explanations.
 REMEDIES = {"MX_DEVICE=sim": "the simulator works here, and needs no GPU and no driver",
             "MX_PTXAS=none": "programs work without this assembler"}
-# A GPU that another program holds answers late, and so does PyTorch from a slow disk.
+# Time limit in seconds: a busy GPU answers late, and PyTorch loads slowly from a slow disk.
 SECONDS = 120
 
 
 def collect():
-    """All of it. What could not be found out is {"error": why}."""
+    """Collects all facts. A fact that cannot be determined is {"error": why}."""
     names = ["runtime", "driver", "gpus", "default"]
     if importlib.util.find_spec("torch"):
         names.append("torch")
@@ -33,7 +33,7 @@ def collect():
     return {
         "versions": versions(), "runtime": answers["runtime"], "compiler": compiler(),
         "driver": answers["driver"], "gpus": gpus.get("gpus", []),
-        # Why there are none.
+        # Reason for missing GPUs.
         "no_gpu": None if gpus.get("gpus") else gpus.get("error") or gpus["end"],
         "ptxas": assemblers(), "cache": describe_cache(), "torch": answers.get("torch"),
         "environment": {name: value for name, value in sorted(os.environ.items())
@@ -43,13 +43,13 @@ def collect():
 
 
 def find_remedy():
-    """The first setting of REMEDIES with which programs work; None if there is none."""
+    """Returns the first setting of REMEDIES that makes programs work, or None."""
     return next((setting for setting in REMEDIES
                  if "error" not in ask("default", **dict([setting.split("=")]))), None)
 
 
 def ask(name, **variables):
-    """What a probe answers, or that it did not."""
+    """Returns the answer of a probe, or an error."""
     environment = {**os.environ, "MX_QUIET": "1", "MX_SIM_WARNINGS": "none", **variables}
     try:
         done = subprocess.run([sys.executable, "-m", f"{__package__}.probe", name],
@@ -85,8 +85,8 @@ def compiler():
 
 
 def assemblers():
-    """Each ptxas in the order in which they are tried, and the targets for which it
-    assembles kernels of mx: none if it is older than their PTX."""
+    """Lists each ptxas in search order with the targets for which it assembles kernels of mx;
+    no targets if it is too old for the kernels' PTX."""
     places, is_asked = ptxas.candidates()
     found = []
     for place in places:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""python -m mx_compiler._doctor.probe NAME: finds out one thing and prints it as JSON.
+"""python -m mx_compiler._doctor.probe NAME: determines one fact and prints it as JSON.
 
-Each is a process of its own, as a driver or a library that is broken may end it, or
-never answer, and as a process chooses its device once."""
+Each probe runs in its own process, because a broken driver or library may crash or hang, and a
+process selects its device once."""
 
 import contextlib
 import ctypes
@@ -23,7 +23,7 @@ PROGRAM = """func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
 
 
 def probe_driver():
-    """The version of CUDA that the driver knows, and that of the kernel's module."""
+    """Returns the CUDA version of the driver, and the version of the kernel module."""
     driver = ctypes.CDLL(os.environ.get("MX_CUDA_DRIVER") or "libcuda.so.1")
     version = ctypes.c_int()
     driver.cuDriverGetVersion(ctypes.byref(version))
@@ -40,8 +40,8 @@ def _find_module():
 
 
 def probe_runtime():
-    """The runtime's version and file, what makes calls with tensors, and what the
-    simulator runs."""
+    """Returns the runtime's version and file, the extension for tensor calls, and the
+    simulator's targets."""
     import mx_compiler as mx
     from mx_compiler._runtime.extension import extension
     mx.set_device("sim")
@@ -51,7 +51,7 @@ def probe_runtime():
 
 
 def probe_gpus():
-    """The GPUs, and what each runs."""
+    """Returns the GPUs with the targets that each runs."""
     import mx_compiler as mx
     found = []
     while True:
@@ -71,7 +71,7 @@ def _find_targets(library):
 
 
 def probe_default():
-    """The device that programs use by default, and whether one works there."""
+    """Returns the default device, after running a program on it."""
     import numpy as np
 
     import mx_compiler as mx
@@ -92,7 +92,7 @@ def probe_default():
 
 
 def probe_torch():
-    """PyTorch, as mx_compiler.torch wants it."""
+    """Checks PyTorch against the requirements of mx_compiler.torch."""
     import torch
     found = {"version": torch.__version__, "cuda": torch.version.cuda,
              "gpus": torch.cuda.device_count()}
@@ -106,21 +106,21 @@ PROBES = {name.removeprefix("probe_"): function for name, function in list(globa
 
 
 def describe(error):
-    """In one line, and without what the compiler remarks."""
+    """Describes an error in one line, without compiler remarks."""
     texts = [str(message) for message in getattr(error, "diagnostics", ())
              if message.severity == "error"]
     return " ".join("; ".join(texts or [str(error)]).split()) or type(error).__name__
 
 
 def main(name):
-    # What libraries print on the way is no answer.
+    # Output of libraries is redirected, so only the answer goes to standard output.
     answer, sys.stdout = sys.stdout, sys.stderr
     try:
         found = PROBES[name]()
     except Exception as error:
         found = {"error": describe(error)}
     print(json.dumps(found), file=answer, flush=True)
-    os._exit(0)  # a broken driver may fail as the process ends
+    os._exit(0)  # a broken driver may crash at exit
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """python -m mx_compiler [--json]
 
-What this installation of mx has: versions, GPUs and what runs on them, the driver,
-ptxas, the cache of programs, PyTorch, and the device that programs use by default,
-with the reason. Runs a program there.
+Reports on this installation of mx: versions, GPUs and their targets, driver, ptxas, program
+cache, PyTorch, and the default device with the reason for its choice. Runs a program on that
+device.
 
-Exit status 0 if that works, 1 if it does not: the last line says what to do."""
+Exit status 0 if the program works, else 1; the last line then names a remedy."""
 
 import argparse
 import json
@@ -43,7 +43,7 @@ def main(arguments=None):
 
 
 def explain_default(facts):
-    """Why programs run where they do by default."""
+    """Returns the reason for the default device."""
     asked = os.environ.get("MX_DEVICE")
     if asked and asked != "auto":
         return f"MX_DEVICE={asked} asks for it"
@@ -56,7 +56,7 @@ def explain_default(facts):
 
 
 def advise(facts):
-    """What to do where the default does not work."""
+    """Returns a remedy if the default device does not work."""
     error = facts["default"]["error"]
     if "error" in facts["runtime"]:
         return f"mx does not work: {facts['runtime']['error']}"
@@ -71,7 +71,7 @@ def advise(facts):
 
 
 def lines(facts, why):
-    """A name and a text for each line."""
+    """Yields a name and a text for each line."""
     found = facts["versions"]
     runtime = facts["runtime"]
     yield "mx", runtime.get("version") or "?"
@@ -104,7 +104,7 @@ def runs(targets):
 
 
 def enumerate_names(names):
-    """"a", "a and b", "a, b and c"."""
+    """Joins names: "a", "a and b", "a, b and c"."""
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The functions: quantizers, matmuls and a layer of experts."""
+"""Functions: quantizers, matmuls and a layer of experts."""

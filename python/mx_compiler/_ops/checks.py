@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks of the functions' arguments: errors name the argument, what was expected
-and what was found. What the programs check by themselves is not checked here."""
+"""Argument checks of the functions. Errors name the argument, the expected and the found value.
+Properties that the programs check themselves are not repeated."""
 
 import operator
 
@@ -11,7 +11,7 @@ from .._arrays.interop import find_library
 from .formats import find_format
 from .quantized import elements_shape, scales_shape
 
-# Elements of matrices that are not quantized: given ones and results.
+# Element types of unquantized matrices: inputs and results.
 MATRICES = ("f32", "bf16", "f16")
 _AXES = {-1: (-1,), -2: (-2,), (-1,): (-1,), (-2,): (-2,),
          (-1, -2): (-1, -2), (-2, -1): (-2, -1)}
@@ -45,7 +45,7 @@ def element(name, dtype, known):
 
 
 def operand(name, x):
-    """The element type and shape of an array of any library."""
+    """Returns the element type and shape of an array of any library. Raises TypeError."""
     found = find_library(type(x))
     if found is None:
         raise TypeError(f"{name}: expected an array of NumPy, PyTorch or CuPy or a "
@@ -59,8 +59,8 @@ def operand(name, x):
 
 
 def matrix(name, x, known, advice=""):
-    """The same of an array with 2 dimensions or more, of the types in `known`; `advice`
-    ends the message about other types."""
+    """Returns element type and shape of an array with at least 2 dimensions and a type in
+    `known`. `advice` ends the message about other types."""
     found, shape = operand(name, x)
     if found.mlir not in known:
         raise TypeError(f"{name}: expected an array of {', '.join(known)}, found "
@@ -72,7 +72,7 @@ def matrix(name, x, known, advice=""):
 
 
 def vector(name, x):
-    """The length of an array of indices; None for None."""
+    """Returns the length of an index array of i32 or i64; None for None."""
     if x is None:
         return None
     found, shape = operand(name, x)
@@ -110,7 +110,7 @@ def is_number(x):
 
 
 def scalar(name, x):
-    """A factor of f32 without dimensions: numbers become arrays."""
+    """Returns an f32 factor without dimensions; numbers become arrays. Raises TypeError."""
     if is_number(x):
         return np.asarray(x, np.float32)
     found, shape = operand(name, x)
@@ -121,7 +121,7 @@ def scalar(name, x):
 
 
 def size(name, number, block):
-    """A static size, a multiple of `block`."""
+    """Checks a static size, a multiple of `block`."""
     if isinstance(number, bool) or not isinstance(number, (int, np.integer)):
         raise TypeError(f"{name}: expected a number of at least 1, found "
                         f"{type(number).__name__}")
@@ -131,7 +131,7 @@ def size(name, number, block):
 
 
 def training_format(name, format):
-    """The Format of operands of matmuls that train."""
+    """Returns the Format of operands of training matmuls."""
     found = find_format(format, name)
     if found.block != 32 or not found.has_matmul:
         raise ValueError(f"{name}: expected a format with blocks of 32 that supports matmuls, "
@@ -140,8 +140,8 @@ def training_format(name, format):
 
 
 def quantized(name, q):
-    """That the arrays of a Quantized have the sizes of its matrix: programs compare
-    them by tiles alone."""
+    """Checks that the arrays of a Quantized match the size of its matrix, because programs
+    compare only tiles."""
     if q.packed and q.groups:
         raise ValueError(f"{name}: expected packed weights without expert groups, found {q!r}")
     for what, x, shape in (

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sizes that blocks allow and a chip does not: with E2M1, chips that multiply by scales take
-larger steps. The compiler knows them, and these errors say what to do in Python."""
+"""Sizes valid for blocks but not for a chip: with E2M1, chips with scaled MMAs need larger
+reduction steps. The compiler reports these sizes; the errors here name the Python arguments."""
 
 import contextlib
 import re
@@ -13,8 +13,8 @@ _REDUCTION = re.compile(r"expected a reduction of a multiple of (\d+) elements")
 
 @contextlib.contextmanager
 def named_reductions(names, formats, found, chip=None):
-    """Within it the compiler's error about what a matmul sums over is a ValueError about
-    the arguments `names`, which are `found`."""
+    """Converts the compiler's error about a matmul's reduction size to a ValueError about the
+    arguments `names`, which are `found`."""
     try:
         yield
     except CompileError as error:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Layers of a mixture of experts: on one device, and with experts divided among ranks; how
-tokens are sorted by expert; and the exchanges of rows between ranks without matmuls."""
+"""Mixture-of-experts layers on one device and with experts divided among ranks, sorting of
+tokens by expert, and exchanges of rows between ranks."""
 
 import contextlib
 import functools
@@ -25,13 +25,13 @@ from . import scale_tiles
 from .chip_sizes import named_reductions
 from .specialize import find_entry
 
-# Results of the forward pass that are not written wholly, where they begin: x and h in
-# expert groups along the rows, and their scales.
+# First partially written results of the forward pass: x and h in expert groups along the rows,
+# and their scales.
 _PADDED, _PADDED_OF_RANKS = (frozenset(range(first, first + 4)) for first in (2, 7))
-GROUP = "ep"  # as programs call it
-# Choices of a token, and tokens of all ranks together, as Spec.md has them.
+GROUP = "ep"  # name in programs
+# Largest number of choices of a token, and of tokens of all ranks (Spec.md).
 _MOST_CHOICES, _MOST_TOKENS = 32, 2**31 - 1
-# Counts that nothing has looked at; then a call waits for them.
+# Limit on unchecked counts; a call then waits for them.
 MOST_COUNTS = 4096
 
 
@@ -39,8 +39,8 @@ MOST_COUNTS = 4096
 
 
 class MoEWeights(NamedTuple):
-    """The weights of a layer, quantized along the dimension that each matmul sums
-    over: `w1` and `w2` for the forward pass, their transposes for the backward."""
+    """Weights of a layer, quantized along the reduction dimension of each matmul: `w1` and `w2`
+    for the forward pass, their transposes for the backward pass."""
     w1: Any
     w1_scales: Any
     w1_transposed: Any
@@ -53,18 +53,18 @@ class MoEWeights(NamedTuple):
     @property
     @internal
     def of_forward(self):
-        """The weights that the forward pass reads."""
+        """Weights for the forward pass."""
         return *self[:2], *self[4:6]
 
     @property
     @internal
     def of_backward(self):
-        """The weights that the backward pass reads."""
+        """Weights for the backward pass."""
         return *self[2:4], *self[6:]
 
 
 class MoESaved(NamedTuple):
-    """What the backward pass needs of the forward pass."""
+    """Values saved by the forward pass for the backward pass."""
     gate_up: Any
     x_transposed: Any
     x_transposed_scales: Any
@@ -73,12 +73,12 @@ class MoESaved(NamedTuple):
 
 
 class RoutedSaved(NamedTuple):
-    """What the backward pass needs of the forward pass, of the rows of this rank: P is
-    the capacity, and `count`, i32 without dimensions, says how many there were.
+    """Values saved by the forward pass for the backward pass: rows of this rank. P is the
+    capacity, and `count` (i32, no dimensions) the number of rows used.
 
-    The token of row p is token t of rank s, if rows[p] is s * tokens + t, and slots[p] is
-    rows[p] * choices + j for its choice j; the rows of expert g end at ends[g], and its
-    own are in the order of slots. Both lists are -1 from `count` on."""
+    Row p holds token t of rank s if rows[p] is s * tokens + t, and choice j of that token if
+    slots[p] is rows[p] * choices + j. The rows of expert g end at ends[g] and are sorted by
+    slot. Both lists are -1 from `count` on."""
     rows: Any
     slots: Any
     ends: Any
@@ -95,7 +95,7 @@ class RoutedSaved(NamedTuple):
 
 
 class _Layer:
-    """What both layers share: a template of examples/ in the sizes and formats of a layer."""
+    """Common part of both layers: a template of examples/ in the sizes and formats of a layer."""
 
     def _begin(self, experts, hidden, intermediate, activations, weights, gradients):
         self.formats = {}
@@ -107,7 +107,7 @@ class _Layer:
             check.size(name, size, block)
         self.experts, self.hidden, self.intermediate = experts, hidden, intermediate
         whole = all(scale_tiles.are_whole(size, size // 32) for size in (hidden, intermediate))
-        # Results of quantize_weights that are not written wholly.
+        # Partially written results of quantize_weights.
         self._padded_scales = frozenset(() if whole else (1, 3, 5, 7))
 
     def _compile(self, text, name, chip, cache):
@@ -145,21 +145,21 @@ class MoELayer(_Layer):
     hidden        H, a multiple of 32
     intermediate  I, a multiple of 32
     activations, weights, gradients
-                  formats with blocks of 32 (mx.FORMATS); gradients as activations
-                  where they are not said
+                  formats with blocks of 32 (mx.FORMATS); gradients default to
+                  activations
     chip, cache   as for mx.compile
 
-    Any number T of tokens and P of rows. Everything that says which rows an expert
-    has is in device memory, and nothing waits for it:
+    T tokens and P rows, both of any size. The routing is in device memory and read by no host
+    code:
 
     tokens  i32, [P]: the token of row p. Rows are sorted by expert
     probs   f32, [P]: the weight of row p
-    ends    i32, [G]: the rows of expert g end at ends[g]; those past the last
+    ends    i32, [G]: the rows of expert g end at ends[g]; rows past the last end
             belong to no expert
 
-    `mx.route` makes them of a router's choice on the host. The program is that of
-    examples/moe_layer.mlir: 9 launches forward and 12 backward. Rows of a token are
-    added in their order, so each call gives the same bits."""
+    `mx.route` computes these arrays from a router's choice on the host. The program is
+    examples/moe_layer.mlir: 9 launches forward and 12 backward. Rows of a token are added in
+    order, so results are bitwise reproducible."""
 
     def __init__(self, experts, hidden, intermediate, *, activations="mxfp8_e4m3",
                  weights="mxfp8_e4m3", gradients=None, chip=None, cache=True):
@@ -168,21 +168,21 @@ class MoELayer(_Layer):
                       "moe_layer", chip, cache)
 
     def quantize_weights(self, w1, w2, *, stream=None):
-        """MoEWeights of w1, bf16, [G, 2 I, H] (gate, then up), and w2, bf16,
-        [G, H, I]: once a step of training, or once."""
+        """Quantizes w1, bf16, [G, 2 I, H] (gate, then up), and w2, bf16, [G, H, I]. Needed
+        again after each change of the weights. Returns MoEWeights."""
         return self._quantize(w1, w2, stream)
 
     def forward(self, x, weights, tokens, probs, ends, *, stream=None):
-        """y, f32, [T, H], and a MoESaved, of x, bf16, [T, H]."""
+        """Returns y, f32, [T, H], and a MoESaved. x is bf16, [T, H]."""
         _check_kind("weights", weights, MoEWeights, "quantize_weights")
         y, *saved = self._program["forward"].call(
             (x, tokens, probs, ends, *weights.of_forward), None, stream, _PADDED)
         return y, MoESaved(*saved)
 
     def backward(self, dy, weights, saved, tokens, probs, ends, *, stream=None):
-        """The gradients of x (f32, [T, H]), w1 (f32, [G, 2 I, H]), w2 (f32,
-        [G, H, I]) and probs (f32, [P]), from that of y: dy, bf16, [T, H]. Those of
-        probs of rows that belong to no expert are not defined."""
+        """Returns the gradients of x (f32, [T, H]), w1 (f32, [G, 2 I, H]), w2 (f32, [G, H, I])
+        and probs (f32, [P]) for the gradient dy of y (bf16, [T, H]). Gradients of probs are
+        undefined for rows that belong to no expert."""
         _check_kind("weights", weights, MoEWeights, "quantize_weights")
         _check_kind("saved", saved, MoESaved, "forward")
         return tuple(self._program["backward"](
@@ -193,9 +193,9 @@ class MoELayer(_Layer):
 
 
 def moe_layer(x, w1, w2, tokens, probs, ends, *, stream=None, **formats):
-    """The layer in one call, for weights that are used once: y, f32, [T, H].
+    """Runs the layer in one call, for weights that are used once. Returns y, f32, [T, H].
 
-    x, w1, w2 in bf16, and the rest, as for MoELayer; the sizes are those of w1."""
+    x, w1 and w2 are bf16; all arguments are as for MoELayer. w1 determines the sizes."""
     _, shape = check.matrix("w1", w1, ("bf16",))
     if len(shape) != 3 or shape[1] % 2:
         raise ValueError("w1: expected [experts, 2 * intermediate, hidden], found shape "
@@ -212,32 +212,32 @@ def _find_layer(changes, *sizes, **formats):
 
 
 class RoutedMoELayer(_Layer):
-    """SwiGLU experts, divided among the ranks of a rank group, on the tokens of all of them:
+    """SwiGLU experts divided among the ranks of a rank group, on the tokens of all ranks:
 
         y[t] = sum over j of  weights[t, j] W2[e] (silu(gate) * up),  e = ids[t, j]
         gate, up = the halves of  W1[e] x[t]
 
-    experts       of all ranks, a multiple of their number: rank r has those from
-                  r * experts / ranks on
+    experts       experts of all ranks, a multiple of the number of ranks; rank r owns
+                  experts / ranks experts from r * experts / ranks on
     hidden        H, a multiple of 32
     intermediate  I, a multiple of 32
     choices       k, the experts of a token
     group         a Group, or None for one rank
-    tokens        the most tokens that a rank has in a call, the same on all ranks
+    tokens        largest number of tokens of a rank in a call, equal on all ranks
     activations, weights, gradients
-                  formats with blocks of 32 (mx.FORMATS); gradients as activations
-                  where they are not said. Activations and gradients travel in them
-    capacity      rows of this rank that have room, where a call says no other: without
-                  it the most that can come. Matmuls take the rows that came, memory is
-                  that of the capacity. If more come, the layer leaves them out, and this
-                  is an error: of `check`, and of the next call if it is known by then
+                  formats with blocks of 32 (mx.FORMATS); gradients default to
+                  activations. Activations and gradients are sent in these formats
+    capacity      default capacity of a call: rows that fit on this rank. Without it
+                  the largest number that can arrive. Matmuls process the rows that
+                  arrived; memory is sized by the capacity. Excess rows are dropped:
+                  `check` raises CapacityError, and so does the next call if the
+                  count is known by then
     chip, cache   as for mx.compile
 
-    Collective, as `forward` and `backward` are: all ranks make the layer with the same
-    sizes. Nothing that says where rows go passes through the host. Sums have a fixed
-    order, so each call gives the same bits. The program is that of
-    examples/moe_layer_ranks.mlir; a token travels once to a rank that has experts of it,
-    and a sum in bf16 comes back."""
+    Collective, like `forward` and `backward`: all ranks create the layer with the same sizes.
+    Routing stays on the device. Sums have a fixed order, so results are bitwise reproducible.
+    The program is examples/moe_layer_ranks.mlir: a token is sent once to each rank that owns
+    some of its experts, and a bf16 sum returns."""
 
     def __init__(self, experts, hidden, intermediate, choices, group=None, *, tokens,
                  activations="mxfp8_e4m3", weights="mxfp8_e4m3", gradients=None,
@@ -271,19 +271,19 @@ class RoutedMoELayer(_Layer):
 
     @property
     def own_experts(self):
-        """How many experts this rank has."""
+        """Number of experts of this rank."""
         return self.experts // self.ranks
 
     def quantize_weights(self, w1, w2, *, stream=None):
-        """MoEWeights of this rank's experts: w1, bf16, [E, 2 I, H] (gate, then up), and
-        w2, bf16, [E, H, I], E = experts / ranks. Not collective."""
+        """Quantizes this rank's experts: w1, bf16, [E, 2 I, H] (gate, then up), and w2, bf16,
+        [E, H, I], E = experts / ranks. Returns MoEWeights. Not collective."""
         return self._quantize(w1, w2, stream)
 
     def forward(self, x, ids, weights, quantized, *, capacity=None, stream=None):
-        """y, f32, [T, H], and a RoutedSaved, of x, bf16, [T, H], the experts of its
-        tokens, ids, i32, [T, k], of which others than 0 to experts - 1 are none, their
-        weights, f32, [T, k], and the MoEWeights of quantize_weights. T may be 0. Raises a
-        CapacityError if an earlier call had more rows than room; that ends the rank group."""
+        """Returns y, f32, [T, H], and a RoutedSaved. x is bf16, [T, H]; ids, i32, [T, k], are
+        the experts of each token (ids outside [0, experts) are ignored); weights are f32, [T,
+        k]; `quantized` are the MoEWeights of quantize_weights. T may be 0. Raises CapacityError
+        if an earlier call exceeded its capacity, which ends the rank group."""
         _check_kind("weights", quantized, MoEWeights, "quantize_weights")
         capacity = self.capacity if capacity is None else self._read_capacity(capacity)
         self._check_choices(x, ids=ids, weights=weights)
@@ -291,14 +291,14 @@ class RoutedMoELayer(_Layer):
         y, rows, slots, ends, count, *rest = self._program["forward"].call(
             (x, ids, weights, capacity, *quantized.of_forward), None, stream,
             _PADDED_OF_RANKS)
-        if capacity < self.most:  # else no row lacks room
+        if capacity < self.most:  # otherwise every row fits
             self._counts.add(count, capacity)
         return y, RoutedSaved(rows, slots, ends, count, *rest)
 
     def backward(self, dy, ids, quantized, saved, *, stream=None):
-        """The gradients of x (f32, [T, H]), of this rank's w1 (f32, [E, 2 I, H]) and w2
-        (f32, [E, H, I]), which are sums over the tokens of all ranks, and of the weights
-        of choices (f32, [T, k]), from that of y: dy, bf16, [T, H]."""
+        """Returns the gradients of x (f32, [T, H]), of this rank's w1 (f32, [E, 2 I, H]) and w2
+        (f32, [E, H, I]), summed over the tokens of all ranks, and of the weights (f32, [T, k])
+        for the gradient dy of y (bf16, [T, H])."""
         _check_kind("weights", quantized, MoEWeights, "quantize_weights")
         _check_kind("saved", saved, RoutedSaved, "forward")
         self._check_choices(dy, ids=ids)
@@ -306,16 +306,16 @@ class RoutedMoELayer(_Layer):
             dy, ids, *saved[:3], *saved[4:], *quantized.of_backward, stream=stream))
 
     def check(self):
-        """Waits for all calls, and raises a CapacityError if one of them had more rows
-        than room. Not collective: the other ranks know nothing of it."""
+        """Waits for all calls. Raises CapacityError if a call exceeded its capacity. Not
+        collective: other ranks are not notified."""
         self._counts.check()
 
     def close(self):
-        """Unloads the program, which has a share in the rank group."""
+        """Unloads the program, which shares ownership of the rank group."""
         self._program.close()
 
     def _check_choices(self, tokens, **arrays):
-        """That there is a choice for each; the call refuses what has no shape."""
+        """Checks that every token has its choices; the call refuses objects without a shape."""
         count = getattr(tokens, "shape", (None,))[0]
         for name, array in arrays.items():
             found = getattr(array, "shape", None)
@@ -333,13 +333,13 @@ class RoutedMoELayer(_Layer):
 
 
 def most_rows(ranks, tokens, choices):
-    """Returns the most rows of one rank: all choices of all tokens, as a token may name
-    an expert twice."""
+    """Returns the largest number of rows of one rank: all choices of all tokens, because a
+    token may choose an expert twice."""
     return ranks * tokens * choices
 
 
 def on_device_of(group):
-    """A context in which programs are those of the rank group's device."""
+    """Returns a context in which programs run on the rank group's device."""
     if group is None:
         return contextlib.nullcontext()
     if (group.device == HOST) != is_host():
@@ -348,16 +348,15 @@ def on_device_of(group):
     return contextlib.nullcontext() if is_host() else on_device(group.device)
 
 
-# --- Programs: those of examples/ in other sizes and formats --------------------------
+# --- Programs: examples in other sizes and formats -------------------------------------
 
-# An installed package contains the examples that it compiles.
+# Installed packages contain the examples they compile.
 _PACKAGE = pathlib.Path(__file__).resolve().parent.parent
 _FOLDERS = _PACKAGE / "templates", _PACKAGE.parent.parent / "examples"
-_ELEMENT = "f8E4M3FN"  # of all formats in the examples
-# Letters of a type's alias by the format of its elements; activations have the others.
+_ELEMENT = "f8E4M3FN"  # element type of all formats in the examples
+# Alias letters by the role of the format; all other aliases are activations.
 _ALIASES = {"weights": r"!w\d", "gradients": r"!([zg]|[tw]d)"}
-# Patterns of the places of a size, {} in an example. One pattern fits a place at most, the
-# first.
+# Patterns of the places of each size ({}) in an example. The first matching pattern applies.
 _PLACES = {
     "hidden_blocks": "(?<=x){}(?=xf8E8M0FNU)",
     "intermediate_blocks": "(?<=x){}(?=xf8E8M0FNU)",
@@ -375,7 +374,7 @@ _PLACES = {
 
 
 def _sizes_of(experts, hidden, intermediate, ranks=0, tokens=0, choices=0):
-    """Sizes of a program by their names; 0 of what only programs of ranks have."""
+    """Returns the sizes of a program by name; sizes of rank programs only are 0 otherwise."""
     own, window = experts // max(ranks, 1), ranks * tokens
     return dict(experts=own, hidden=hidden, intermediate=intermediate,
                 gate_up=2 * intermediate, hidden_blocks=hidden // 32,
@@ -386,8 +385,8 @@ def _sizes_of(experts, hidden, intermediate, ranks=0, tokens=0, choices=0):
 
 
 def _resize(name, example, sizes, formats):
-    """The text of an example with `sizes` in the places of `example`, its sizes, and with
-    the elements of `formats`, by what they are for."""
+    """Returns the text of an example with its sizes `example` replaced by `sizes`, and with the
+    element types `formats` by role."""
     folder = next((folder for folder in _FOLDERS if (folder / name).exists()), _FOLDERS[0])
     text = read_bytes(folder / name).decode()
     pattern = "|".join(
@@ -404,7 +403,7 @@ def _resize(name, example, sizes, formats):
 
 def template_text(experts, hidden, intermediate, activations="f8E4M3FN",
                   weights="f8E4M3FN", gradients="f8E4M3FN"):
-    """The program of a MoELayer in MLIR, for types of elements."""
+    """Returns the MLIR program of a MoELayer for these element types."""
     return _resize("moe_layer.mlir", _sizes_of(8, 384, 256),
                    _sizes_of(experts, hidden, intermediate),
                    dict(activations=activations, weights=weights, gradients=gradients))
@@ -412,7 +411,7 @@ def template_text(experts, hidden, intermediate, activations="f8E4M3FN",
 
 def ranks_template_text(ranks, tokens, experts, hidden, intermediate, choices,
                         activations="f8E4M3FN", weights="f8E4M3FN", gradients="f8E4M3FN"):
-    """The same of a RoutedMoELayer."""
+    """Returns the MLIR program of a RoutedMoELayer for these element types."""
     return _resize("moe_layer_ranks.mlir", _sizes_of(8, 384, 256, 2, 64, 2),
                    _sizes_of(experts, hidden, intermediate, ranks, tokens, choices),
                    dict(activations=activations, weights=weights, gradients=gradients))
@@ -422,7 +421,7 @@ def ranks_template_text(ranks, tokens, experts, hidden, intermediate, choices,
 
 
 class GroupedRows(NamedTuple):
-    """Where `group_rows` puts pairs of a token and an expert: arrays of i32."""
+    """Positions of (token, expert) pairs from `group_rows`: arrays of i32."""
     rows: Any
     slots: Any
     ends: Any
@@ -430,20 +429,19 @@ class GroupedRows(NamedTuple):
 
 
 def group_rows(ids, experts, *, capacity=None, stream=None):
-    """Sorts pairs of a token and an expert by expert, on the device.
+    """Sorts (token, expert) pairs by expert, on the device.
 
-    ids       i32 or i64, [T, k]: the experts of each token; others than 0 to
-              experts - 1 are none
+    ids       i32 or i64, [T, k]: the experts of each token; ids outside
+              [0, experts) are ignored
     experts   G
-    capacity  the length of rows and slots; T * k where it is not said
+    capacity  length of rows and slots; default T * k
     stream    as for an entry
 
-    Returns GroupedRows: the token of row p in rows[p], and t * k + j, for choice j of
-    token t, in slots[p]; the rows of expert g end at ends[g], and its own are in the
-    order of slots. count, without dimensions, is the number of pairs that have an
-    expert: both lists are -1 from there on, and where they are shorter, they keep the
-    first pairs, which ends say. Nothing waits. `quantize` takes rows as gather and ends
-    as offsets; MoELayer takes them as tokens and ends."""
+    Returns GroupedRows. rows[p] is the token of row p, and slots[p] is t * k + j for choice j
+    of token t. The rows of expert g end at ends[g] and are sorted by slot. count (no
+    dimensions) is the number of pairs with an expert. Both lists are -1 from count on; shorter
+    lists keep the first pairs, and ends are clipped to them. Never waits for the device.
+    `quantize` takes rows as gather and ends as offsets; MoELayer takes them as tokens and ends."""
     check.size("experts", experts, 1)
     element, shape = check.matrix("ids", ids, ("i32", "i64"))
     if len(shape) != 2 or shape[1] == 0:
@@ -476,14 +474,14 @@ func.func @main(%ids: !ids, %capacity: index) -> (!list, !list, !ends, tensor<i3
 
 
 def route(chosen, weights, experts):
-    """Rows sorted by expert, of what a router chose on the host.
+    """Sorts the choices of a router on the host by expert.
 
     chosen   integers, [T, k]: the experts of each token; -1 for none
-    weights  numbers, [T, k]: what the router gives each of them
+    weights  numbers, [T, k]: the router's weight of each choice
     experts  G
 
-    Returns tokens (i32, [P]), probs (f32, [P]) and ends (i32, [G]), arrays of NumPy,
-    P = T * k. Rows of no expert come last."""
+    Returns tokens (i32, [P]), probs (f32, [P]) and ends (i32, [G]) as NumPy arrays, P = T * k.
+    Rows of no expert are last. Raises TypeError or ValueError."""
     check.size("experts", experts, 1)
     chosen, weights = as_numpy(chosen), as_numpy(weights)
     if chosen.ndim != 2 or chosen.dtype.kind not in "iu":
@@ -503,18 +501,18 @@ def route(chosen, weights, experts):
 
 
 class RowCounts:
-    """Of the calls of a layer on rank `rank` of a rank `group`, or of None. Those that the host
-    can read without waiting are compared with the capacity by the next call, which ends the
-    group where it finds too many, as the other ranks wait; the others by `check`."""
+    """Row counts of a layer's calls on rank `rank` of `group` (None: a single rank). Counts
+    that can be read without waiting are checked by the next call, which ends the group if one
+    exceeds its capacity, because other ranks wait. `check` reads the rest."""
 
     def __init__(self, rank, group):
         self._rank, self._group = rank, group
         self._waiting = []  # (count on the host once `is_there`, capacity, is_there)
-        self._worst = {}  # of calls on GPUs, graphs too: by capacity, the largest count
+        self._worst = {}  # largest count by capacity, for GPU calls including graphs
 
     def add(self, count, capacity):
-        """An array of i32 without dimensions, of any library. Raises a CapacityError
-        if it is known already."""
+        """Adds a count: an i32 array without dimensions, of any library. Raises CapacityError
+        if the count is known to exceed the capacity."""
         torch = sys.modules.get("torch")
         if torch is not None and isinstance(count, torch.Tensor) and count.is_cuda:
             self._add_on_gpu(torch, count, capacity)
@@ -543,14 +541,13 @@ class RowCounts:
             self._waiting.append((host.item, capacity, event.query))
 
     def look(self):
-        """Compares what is there without waiting."""
+        """Checks all counts that are available without waiting."""
         while self._waiting and self._waiting[0][2] and self._waiting[0][2]():
             read, capacity, _ = self._waiting.pop(0)
             self._compare(int(read()), capacity, self._group)
 
     def check(self):
-        """Compares all counts of calls before, and waits for them. After an error they
-        are forgotten."""
+        """Waits for all counts and checks them. Counts are cleared even after an error."""
         waiting, self._waiting = self._waiting, []
         worst = [(int(count), key[1]) for key, count in self._worst.items()]
         for count in self._worst.values():
@@ -568,13 +565,13 @@ class RowCounts:
 
 
 class RoutedRows:
-    """Exchanges of rows of `hidden` values for `experts` of all ranks of `group`, None for
-    one rank, of which a token chooses `choices`; `tokens` are the most of a rank.
-    Collective, as its methods are.
+    """Exchanges of rows of `hidden` values between the ranks of `group` (None: a single rank).
+    `experts` is the number of experts on all ranks, `choices` the experts of a token, and
+    `tokens` the largest number of tokens of a rank. Collective, like its methods.
 
-    P is the capacity: rows that have room. slots[p] says which choice of a token row p is:
-    (s * tokens + t) * choices + j for choice j of token t of rank s, -1 of no row. Rows are
-    sorted by expert, and those of the expert g of this rank end at ends[g]."""
+    P is the capacity. slots[p] is (s * tokens + t) * choices + j if row p is choice j of token
+    t of rank s, and -1 for unused rows. Rows are sorted by expert; the rows of this rank's
+    expert g end at ends[g]."""
 
     def __init__(self, experts, hidden, choices, group, *, tokens):
         ranks = 1 if group is None else group.size
@@ -586,26 +583,27 @@ class RoutedRows:
                 self._program.bind(GROUP, group)
 
     def dispatch(self, x, ids, weights, capacity):
-        """Rows (bf16, [P, H]), their weights (f32, [P]), slots (i32, [P]), ends (i32) and
-        their number (i32, without dimensions), of x (bf16, [T, H]), ids (i32, [T, k]) and
-        weights (f32, [T, k]). Rows that are none are zeros."""
+        """Returns rows (bf16, [P, H]), their weights (f32, [P]), slots (i32, [P]), ends (i32)
+        and their number (i32, no dimensions), for x (bf16, [T, H]), ids (i32, [T, k]) and
+        weights (f32, [T, k]). Unused rows are zeros."""
         self._counts.look()
         found = self._program["dispatch"].call((x, ids, weights, capacity), None, None)
-        if capacity < self.most:  # else no row lacks room
+        if capacity < self.most:  # otherwise every row fits
             self._counts.add(found[4], capacity)
         return found
 
     def dispatch_again(self, x, ids, slots):
-        """The rows alone, for slots that are known."""
+        """Returns the rows for known slots."""
         return self._program["dispatch_again"](x, ids, slots)[0]
 
     def collect(self, z, slots, ids):
-        """y (f32, [T, H]): the sums of the rows of each token, of z (bf16, [P, H]). Each rank
+        """Returns y (f32, [T, H]), the sum of each token's rows in z (bf16, [P, H]). Each rank
         rounds its part of a sum to bf16."""
         return self._program["collect"](z, slots, ids)[0]
 
     def collect_with_weights(self, z, probs, slots, ids):
-        """The same, and values of rows (f32, [P]) where their choices stand (f32, [T, k])."""
+        """Returns y as `collect`, and the row values probs (f32, [P]) at their choices (f32,
+        [T, k])."""
         return self._program["collect_with_weights"](z, probs, slots, ids)
 
     def check(self):

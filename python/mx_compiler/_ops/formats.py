@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Block-scaled formats, by the names of the OCP MX specification and NVFP4."""
+"""Block-scaled formats, named as in the OCP MX specification, and NVFP4."""
 
 from typing import NamedTuple
 
 
 class Format(NamedTuple):
-    """`elements` and `scales` are types of MLIR; `block` elements have one scale.
-    `bits` of an element; `per_byte` of them lie in a byte of an array."""
+    """Block-scaled format. `elements` and `scales` are MLIR types; `block` elements share a
+    scale. `bits` is the width of an element, and `per_byte` the number of elements in a byte of
+    an array."""
     name: str
     elements: str
     scales: str
@@ -20,11 +21,11 @@ class Format(NamedTuple):
 
     @property
     def has_global_scale(self):
-        """Whether a tensor has a factor of its own beside the scales of blocks."""
+        """True if a tensor has a global scale besides the block scales."""
         return self.scales == "f8E4M3FN"
 
 
-# test/Package/formats.py --update writes the rows.
+# Written by test/Package/formats.py --update.
 FORMATS = {format.name: format for format in (
     Format("mxfp8_e4m3", "f8E4M3FN", "f8E8M0FNU", 32, 8),
     Format("mxfp8_e5m2", "f8E5M2", "f8E8M0FNU", 32, 8),
@@ -38,7 +39,7 @@ FORMATS = {format.name: format for format in (
 
 
 def find_format(format, what="format"):
-    """The Format of that name. Raises a ValueError."""
+    """Returns the Format with that name. Raises ValueError."""
     if isinstance(format, Format):
         return format
     if not isinstance(format, str) or format not in FORMATS:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Matmuls of block-scaled matrices, one at a time, in batches and for experts."""
+"""Block-scaled matmuls: single, batched and grouped by expert."""
 
 from . import checks as check
 from .chip_sizes import named_reductions
@@ -13,18 +13,18 @@ RAGGED = dict(zip(MODES, (("rows", None), (None, None), ("reduction", "reduction
 
 
 def matmul(a, b, dtype="bfloat16", *, alpha=None, stream=None):
-    """a b^T, summed in f32: c[m, n] = sum over k of a[m, k] * b[n, k].
+    """Computes a b^T with f32 accumulation: c[m, n] = sum over k of a[m, k] * b[n, k].
 
-    a         a Quantized, [batch..., M, K], or an array of bf16 that is multiplied
-              as it is (weight-only quantization, docs/reference/Formats.md)
-    b         a Quantized, [batch..., N, K], also of `pack_weights` if a is bf16, or an
-              array of bf16 that is multiplied as it is ("sm_90a" and the reference path)
+    a         a Quantized, [batch..., M, K], or an array of bf16 used unquantized
+              (weight-only quantization, docs/reference/Formats.md)
+    b         a Quantized, [batch..., N, K], also from `pack_weights` if a is bf16, or
+              an array of bf16 used unquantized ("sm_90a" and the reference path)
     dtype     of the result: bf16, f16 or f32
-    alpha     a factor of the result: a number, or f32 without dimensions in device
-              memory. The global scales of NVFP4 are factors too, by themselves
+    alpha     factor of the result: a number, or f32 without dimensions in device
+              memory. The global scales of NVFP4 are applied in any case
 
-    Returns an array [batch..., M, N]. Raises a TypeError or ValueError that names
-    the argument, before anything is launched."""
+    Returns an array [batch..., M, N]. Raises TypeError or ValueError, naming the argument,
+    before any launch."""
     arrays, about = _take_apart(a, b, None, alpha)
     entry, signature = find_plan(_plan_matmul, (dtype, *about), arrays,
                                  (a, b, alpha, dtype))
@@ -49,20 +49,19 @@ def _plan_matmul(a, b, alpha, dtype):
 
 def grouped_matmul(a, b, offsets, dtype="bfloat16", *, mode="rows", alpha=None,
                    stream=None):
-    """A matmul for each expert group, as those of a mixture of experts.
+    """Computes a matmul for each expert group, as in a mixture of experts.
 
-    offsets   i32 or i64, [groups], in device memory: nothing waits to know it
+    offsets   i32 or i64, [groups], in device memory; never read by the host
     mode      "rows": a is [T, K], quantized with these offsets (or bf16), b [G, N,
-              K], the result [T, N]; the rows of group g end at offsets[g], and those
-              past the last are not defined.
+              K], the result [T, N]; the rows of group g end at offsets[g], and rows
+              past the last offset are undefined.
               "masked": a is [G, M, K], b [G, N, K], the result [G, M, N]; group g
-              uses its first offsets[g] rows, others are not defined.
+              uses its first offsets[g] rows, and other rows are undefined.
               "reduction": a and b are [M, T] and [N, T], quantized along axis -2 with
-              these offsets; the result [G, M, N] has a sum over the T of each group
+              these offsets; the result [G, M, N] is the sum over each group's T
     dtype, alpha  as in `matmul`
 
-    Raises a TypeError or ValueError that names the argument, before anything is
-    launched."""
+    Raises TypeError or ValueError, naming the argument, before any launch."""
     arrays, about = _take_apart(a, b, offsets, alpha)
     entry, signature = find_plan(_plan_grouped, (dtype, mode, *about), arrays,
                                  (a, b, offsets, alpha, dtype, mode))
@@ -92,14 +91,14 @@ def _plan_grouped(a, b, offsets, alpha, dtype, mode):
 
 
 def _find_matmul(make_text, left, right, is_dynamic, *about):
-    """The entry of a matmul; `is_dynamic`: of any number of rows."""
+    """Returns the entry of a matmul; `is_dynamic` means any number of rows."""
     with named_reductions("a, b", (left.kind, right.kind),
                           f"shapes {left.shape} and {right.shape}"):
         return find_entry(make_text, left.about(is_dynamic), right.about(), *about)
 
 
 class _Side:
-    """An operand: a Quantized, or an array of bf16."""
+    """Operand: a Quantized, or an array of bf16."""
 
     def __init__(self, name, x):
         self.name = name
@@ -136,7 +135,7 @@ class _Side:
                              f"{name(self.ragged, self.groups)}")
 
     def about(self, dynamic=False):
-        """What the program is made for; `dynamic`: any number of rows."""
+        """Returns the key of the operand's program; `dynamic` means any number of rows."""
         dims = list(self.shape)
         if dynamic:
             dims[-2] = None
@@ -167,8 +166,8 @@ def _check_pair(left, right, both=None):
 
 
 def _take_apart(a, b, offsets, alpha):
-    """The arrays of a matmul in the order of its program, and what else says which
-    program it is. Each call does this: it is as short as it can be."""
+    """Returns the arrays of a matmul in the order of its program, and the other parts of the
+    program's key. Runs on every call, so it is as short as possible."""
     arrays, about, factors = [], [alpha is None], []
     for x in (a, b):
         if type(x) is Quantized:
@@ -188,7 +187,7 @@ def _take_apart(a, b, offsets, alpha):
 
 
 def _factor_types(a, b, alpha):
-    """Their types: a number is one of the program too, so that nothing is copied."""
+    """Returns the types of the factors. A Python number is passed as a number, to avoid a copy."""
     types = ["tensor<f32>" for x in (a, b)
              if isinstance(x, Quantized) and x.global_scale is not None]
     if alpha is not None:
@@ -206,7 +205,7 @@ def _types(about):
 
 
 def _alpha(body, types):
-    """The arguments that are factors, and their product for the operation."""
+    """Returns the factor arguments, and the operation's clause with their product."""
     arguments = [(f"factor{i}", type) for i, type in enumerate(types)]
     product = None
     for name, type in arguments:

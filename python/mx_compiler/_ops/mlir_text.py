@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Pieces of MLIR as text."""
+"""Building blocks of MLIR text."""
 
 
 def tensor(dims, element, encoding=""):
-    """A tensor type; a dimension of None is dynamic."""
+    """Returns a tensor type; a dimension of None is dynamic."""
     extents = "".join("?x" if d is None else f"{d}x" for d in dims)
     return f"tensor<{extents}{element}{', ' + encoding if encoding else ''}>"
 
 
 class Body:
-    """The body of a function, an operation a line."""
+    """Function body, one operation on each line."""
 
     def __init__(self):
         self.lines = []
         self._count = 0
 
     def add(self, operation, results=1):
-        """Adds an operation, and returns the name of its result, or the names."""
+        """Adds an operation and returns the name of its result, or a list of names."""
         names = [f"%v{self._count + i}" for i in range(results)]
         self._count += results
         if results:
@@ -31,12 +31,12 @@ class Body:
         return self.add(f"tensor.dim {value}, {self.index(number)} : {type}")
 
     def empty(self, type, sizes=()):
-        """A tensor to write to, with the dynamic sizes that its type lacks."""
+        """Adds an output tensor with the dynamic sizes missing from its type."""
         return self.add(f"tensor.empty({', '.join(sizes)}) : {type}")
 
     def function(self, arguments, results, returned):
-        """The text of a function @main; arguments and results are (name, type)
-        pairs and types, `returned` names of values."""
+        """Returns the text of a function @main. `arguments` are (name, type) pairs, `results`
+        are types, and `returned` are value names."""
         head = ", ".join(f"%{name}: {type}" for name, type in arguments)
         types = ", ".join(results)
         return "\n".join([

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Weights in the order in which threads of a matmul hold them, and back."""
+"""Packing of weights in the fragment order of matmul threads, and unpacking."""
 
 from .._arrays.elements import OF_MLIR
 from .._arrays.interop import find_library
@@ -11,25 +11,26 @@ from .specialize import find_entry, find_plan
 
 
 def pack_weights(q, *, stream=None):
-    """The same weights, packed: elements in the order in which the threads of a matmul
-    hold them (docs/reference/Formats.md), once for all matmuls that read them.
+    """Packs the elements of weights in the fragment order of matmul threads
+    (docs/reference/Formats.md), once for all matmuls that read them.
 
-    q         a Quantized without expert groups, [batch..., N, K]; its format supports matmuls
+    q         a Quantized without expert groups, [batch..., N, K], in a format that
+              supports matmuls
 
-    Returns a Quantized that `matmul` and `grouped_matmul` take as b if a is bf16, and
-    whose matmuls have the same bits: elements are [batch..., ceil(N / 64),
-    ceil(K / 64), 128, 32], of 4 bits 16 bytes for 32, with zeros beyond N and K; its
-    scales are those of q. Raises a TypeError or ValueError that names the argument."""
+    Returns a Quantized that `matmul` and `grouped_matmul` accept as b if a is bf16, with
+    bitwise equal results. Its elements are [batch..., ceil(N / 64), ceil(K / 64), 128, 32]
+    (last extent 16 bytes for 4-bit elements), with zeros beyond N and K; its scales are those
+    of q. Raises TypeError or ValueError, naming the argument."""
     return _rearrange(q, False, stream)
 
 
 def unpack_weights(q, *, stream=None):
-    """What `pack_weights` was given, of what it returned: the same bytes."""
+    """Reverses `pack_weights`: returns a Quantized with the original bytes."""
     return _rearrange(q, True, stream)
 
 
 def rearrange(elements, shape, format, is_packed, stream=None):
-    """Packed elements of weights of `shape`; plain ones if the given ones are packed."""
+    """Returns packed elements of weights of `shape`, or plain ones if `is_packed`."""
     about = tuple(shape), format, is_packed
     entry, _ = find_plan(_find, about, [elements], about)
     if not is_packed:
@@ -72,8 +73,8 @@ def _pack_text(shape, format):
 
 
 def _unpack_text(shape, per_byte):
-    """Of bytes: dimensions of tiles are put in the order of the matrix, whose padding is
-    cut off."""
+    """Returns the program that unpacks bytes: tile dimensions are permuted to matrix order, and
+    the padding is cut off."""
     *batch, rows, columns = shape
     tiles = weight_tiles.packed_shape((rows, columns), per_byte)
     split = weight_tiles.split_tiles(*weight_tiles.padded(rows, columns), per_byte)
@@ -101,7 +102,7 @@ def _unpack_text(shape, per_byte):
 
 
 def _reassociation(outer, *counts):
-    """Adjacent dimensions that become one, or that one becomes: after `outer` that stay,
-    a list for each of `counts`."""
+    """Returns reassociation lists: `outer` unchanged dimensions, then a list for each of
+    `counts`."""
     numbers = iter(range(outer + sum(counts)))
     return [[next(numbers) for _ in range(count)] for count in (*[1] * outer, *counts)]

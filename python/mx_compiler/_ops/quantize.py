@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Quantize, dequantize, and SwiGLU with its quantization."""
+"""Quantize, dequantize, and SwiGLU with quantization."""
 
 from . import checks as check
 from . import scale_tiles
@@ -21,24 +21,24 @@ def quantize(x, format="mxfp8_e4m3", *, axis=-1, scale_rounding="ceil",
     x         f32, bf16 or f16, [batch..., rows, columns]
     format    a name of mx.FORMATS
     axis      -1: blocks along the columns of a row; -2: along the rows of a column,
-              and the result is transposed, [columns, rows]; (-1, -2): both, from one
+              with a transposed result, [columns, rows]; (-1, -2): both, from one
               read. The blocked dimension is a multiple of the format's block
-    scale_rounding  how the scale of a block follows from its largest magnitude:
-              "ceil", "floor" (OCP MX 1.0), "even" or "fit" (TOSA 1.1); docs/reference/Spec.md.
-              "nvfp4" has "ceil" alone
-    layout    of the scales: "sf_128x4", the tiles that tensor cores take, or
-              "linear", row by row
-    global_scale  of "nvfp4": the factor of the tensor, f32 without dimensions;
-              without it largest magnitude / 2688, computed on the device
-    offsets   i32 or i64, [groups]: the rows of expert group g end at
-              offsets[g]. Each group has scale tiles of its own; along axis -2 the
-              groups divide the last dimension ("reduction", docs/reference/Spec.md)
+    scale_rounding  rounding of a block's scale from its largest magnitude: "ceil",
+              "floor" (OCP MX 1.0), "even" or "fit" (TOSA 1.1); docs/reference/Spec.md.
+              "nvfp4" supports only "ceil"
+    layout    of the scales: "sf_128x4", the tiles read by tensor cores, or "linear",
+              row by row
+    global_scale  for "nvfp4": the factor of the tensor, f32 without dimensions;
+              default: largest magnitude / 2688, computed on the device
+    offsets   i32 or i64, [groups]: the rows of expert group g end at offsets[g].
+              Each group has its own scale tiles; along axis -2 the groups divide the
+              last dimension ("reduction", docs/reference/Spec.md)
     gather    i32 or i64, [rows]: row i is x[gather[i]], and zeros for -1
-              (docs/guide/Python.md says what other values of these two do)
+              (docs/guide/Python.md describes other values of offsets and gather)
     stream    as for an entry
 
-    Returns a Quantized, or a pair of them for both axes. Raises a TypeError or
-    ValueError that names the argument, before anything is launched."""
+    Returns a Quantized, or a pair for both axes. Raises TypeError or ValueError, naming the
+    argument, before any launch."""
     return _quantize(x, None, format, axis, scale_rounding, layout, global_scale,
                      offsets, gather, stream, is_swiglu=False)
 
@@ -46,27 +46,27 @@ def quantize(x, format="mxfp8_e4m3", *, axis=-1, scale_rounding="ceil",
 def swiglu_quantize(gate_up, format="mxfp8_e4m3", *, probs=None, axis=-1,
                     scale_rounding="ceil", layout="sf_128x4", global_scale=None,
                     offsets=None, stream=None):
-    """Quantizes silu(gate) * up * probs without storing it.
+    """Quantizes silu(gate) * up * probs without storing the unquantized values.
 
     gate_up   f32, bf16 or f16, [rows, 2 * columns]: gate, then up
-    probs     f32, [rows]: a factor for each row; without it 1
+    probs     f32, [rows]: a factor for each row; default 1
 
-    The product is computed in f32 and rounded once to the type of gate_up, then
-    quantized as by `quantize`, which has the other arguments."""
+    The values are computed in f32, rounded once to the type of gate_up, then quantized as by
+    `quantize`, which describes the other arguments."""
     return _quantize(gate_up, probs, format, axis, scale_rounding, layout,
                      global_scale, offsets, None, stream, is_swiglu=True)
 
 
 def dequantize(q, dtype="bfloat16", *, offsets=None, stream=None):
-    """The matrix that a Quantized stands for: each element times its scale, rounded
-    once to `dtype` (f32, bf16 or f16).
+    """Dequantizes a matrix: each element times its scale, rounded once to `dtype` (f32, bf16 or
+    f16).
 
-    offsets   of a Quantized with expert groups of rows, as for `quantize`. A "reduction"
-              needs none: it comes back with its capacity, in which each group begins
-              at a multiple of 128 columns and zeros follow it
+    offsets   for a Quantized with expert groups of rows, as for `quantize`. A
+              "reduction" needs none: the result has its capacity, in which each
+              group starts at a multiple of 128 columns and is followed by zeros
 
-    Returns an array of q.shape, [columns, rows] of what was quantized along axis
-    -2."""
+    Returns an array of q.shape, which is [columns, rows] after quantization along axis -2.
+    Raises TypeError or ValueError, naming the argument."""
     if not isinstance(q, Quantized):
         raise TypeError(f"q: expected an mx_compiler.Quantized, found {type(q).__name__}")
     if q.packed:
@@ -94,7 +94,7 @@ def _quantize(x, probs, format, axis, rounding, layout, global_scale, offsets,
         if not 0 < factor < float("inf"):
             raise ValueError("global_scale: expected a finite number above 0, found "
                              f"{factor!r}")
-        # Kernels take the reciprocal too, as f32.
+        # Kernels also use the reciprocal in f32.
         if not 2.0**-127 <= factor <= 2.0**127:
             raise ValueError("global_scale: expected a number from 2^-127 to 2^127, found "
                              f"{factor!r}")
@@ -109,7 +109,7 @@ def _quantize(x, probs, format, axis, rounding, layout, global_scale, offsets,
 
 
 class _Plan:
-    """A quantization of such arrays."""
+    """Checked quantization of arrays of these types and shapes."""
 
     def __init__(self, x, probs, gather, offsets, global_scale, format, axis,
                  rounding, layout, is_swiglu):
@@ -160,7 +160,7 @@ class _Plan:
         self.padded = frozenset(self._find_padded())
 
     def _find_padded(self):
-        """The results that the program does not write wholly."""
+        """Yields the indices of partially written results."""
         for index, axis in enumerate(self.axes):
             rows, columns = ((self.rows, self.columns) if axis == -1
                              else (self.columns, self.rows))
@@ -173,7 +173,7 @@ class _Plan:
                 yield 2 * index + 1
 
     def wrap(self, results, factor):
-        """One Quantized, or one for each axis."""
+        """Returns a Quantized, or a tuple with one for each axis."""
         if factor is None and self.format.has_global_scale:
             factor = results[-1]
         found = [self._wrap(axis, *results[2 * i:2 * i + 2], factor)
@@ -192,7 +192,7 @@ class _Plan:
 
 
 def _read(q):
-    """All of a Quantized that programs are made for, but for its arrays."""
+    """Returns the parts of a Quantized that determine its program."""
     return (tuple(q.shape[:-2]) or None,
             q.shape[-2] if len(q.shape) > 2 else None,
             None if q.ragged == "reduction" else q.shape[-1],
@@ -202,7 +202,7 @@ def _read(q):
 
 def _dequantize_text(about, to, index):
     batch, rows, columns, static_rows, format, layout, ragged, groups = about
-    if ragged == "reduction":  # in memory an ordinary matrix
+    if ragged == "reduction":  # an ordinary matrix in memory
         rows, ragged, groups = static_rows, None, None
     dims = (*(batch or ()), rows, columns)
     elements = elements_type(dims, format, ragged, groups)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs of quantizers, and the operation in programs that do more."""
+"""MLIR programs of quantizers, and the quantize operation for larger programs."""
 
 from typing import NamedTuple, Optional
 
@@ -8,13 +8,13 @@ from .formats import Format
 from .mlir_text import Body, tensor
 from .quantized import elements_type, scales_type
 
-# Codes of E2M1 up to 6 times scales of E4M3 up to 448: what NVFP4 reaches.
+# Range of NVFP4: E2M1 codes up to 6 times E4M3 scales up to 448.
 _NVFP4_MAX = 448.0 * 6.0
 
 
 class Matrix(NamedTuple):
-    """A matrix in a program, or a batch of them. `rows` of None are known to a call alone:
-    then `count` is a value of the program, their number."""
+    """Matrix or batch in a program. `rows` is None if a call decides; `count` is then the value
+    with their number."""
     value: str
     batch: tuple
     rows: Optional[int]
@@ -28,13 +28,13 @@ class Matrix(NamedTuple):
 
 
 class Operand(NamedTuple):
-    """A quantized matrix in a program: K-major, with scales as matmuls read them."""
+    """Quantized matrix in a program: K-major, with scales as matmuls read them."""
     values: tuple
     types: tuple
 
 
 class ExpertGroups(NamedTuple):
-    """Expert groups of rows: `count` of them, whose ends are the argument %offsets."""
+    """`count` expert groups of rows, with ends in the argument %offsets."""
     count: int
     index: str
 
@@ -45,7 +45,7 @@ class ExpertGroups(NamedTuple):
 
 def quantize_text(batch, rows, columns, source, format, axes, rounding, layout,
                   groups, gather, index, is_swiglu, has_probs, has_factor):
-    """A program that quantizes a matrix, or a batch of them."""
+    """Returns a program that quantizes a matrix or a batch."""
     body = Body()
     given = tensor((*(batch or ()), rows, columns), source)
     arguments = [("x", given)]
@@ -83,8 +83,8 @@ def quantize_text(batch, rows, columns, source, format, axes, rounding, layout,
 
 def add_quantize(body, x: Matrix, format: Format, axes, rounding, groups=None,
                  layout="sf_128x4", factor=""):
-    """Adds mx.quantize of `x`: an Operand for each axis, all from one read. `factor` is
-    the clause of NVFP4's."""
+    """Adds mx.quantize of `x` and returns an Operand for each axis, all from one read. `factor`
+    is the factor clause of NVFP4."""
     count = groups.count if groups else None
     outs, types = [], []
     for axis in axes:
@@ -116,8 +116,8 @@ def add_quantize(body, x: Matrix, format: Format, axes, rounding, groups=None,
 
 
 def _capacity(body, x, groups):
-    """scale_tiles.capacity in a program: the number, or None, and the sizes of a type
-    that lacks it."""
+    """Computes scale_tiles.capacity in a program. Returns the number, or None and the dynamic
+    size."""
     if x.rows is not None:
         return scale_tiles.capacity(x.rows, groups.count), []
     align = scale_tiles.REDUCTION_ALIGN
@@ -129,7 +129,7 @@ def _capacity(body, x, groups):
 
 
 def _factor(body, value, type, is_given):
-    """The factor that NVFP4 is quantized with, and its reciprocal, which is read."""
+    """Returns the factor for quantization to NVFP4, and a tensor of its reciprocal for readers."""
     if is_given:
         decode = body.add("tensor.extract %factor[] : tensor<f32>")
         one = body.add("arith.constant 1.0 : f32")
@@ -138,7 +138,7 @@ def _factor(body, value, type, is_given):
     largest = body.add(f"mx.amax ins({value} : {type}) outs({empty} : tensor<f32>) "
                        "-> tensor<f32>")
     number = body.add(f"tensor.extract {largest}[] : tensor<f32>")
-    # Of zeros alone any factor will do but an infinite one.
+    # For all zeros any finite factor is valid.
     least = body.add("arith.constant 1.0e-30 : f32")
     number = body.add(f"arith.maximumf {number}, {least} : f32")
     most = body.add(f"arith.constant {_NVFP4_MAX:e} : f32")
@@ -148,7 +148,7 @@ def _factor(body, value, type, is_given):
 
 
 def _gather(body, x, index):
-    """Rows of %x, zeros where there is none."""
+    """Gathers rows of %x; missing rows are zeros."""
     rows = body.dim("%x", x.type, 0)
     out = body.empty(x.type, [x.count])
     return body.add(f"""linalg.generic {{

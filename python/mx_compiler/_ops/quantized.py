@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Block-scaled matrices: elements, scales, and what says how to read them."""
+"""Block-scaled matrices: elements, scales, and their description."""
 
 from typing import Any, NamedTuple, Optional
 
@@ -12,22 +12,22 @@ LAYOUTS = ("sf_128x4", "linear")
 
 
 class Quantized(NamedTuple):
-    """A block-scaled matrix, or a batch of them.
+    """Block-scaled matrix, or a batch.
 
-    elements  array of the matrix, K-major: the blocks lie along the last
-              dimension, also of a matrix that was quantized along its columns,
-              which is stored transposed. Elements of 4 bits lie two to a byte
-    scales    array of the scales: for `layout` "linear" of the matrix's shape with
-              the last dimension divided by the block, for "sf_128x4" of tiles:
+    elements  array of the matrix, K-major: blocks run along the last dimension, also
+              for a matrix quantized along its columns, which is stored transposed.
+              4-bit elements are stored two in a byte
+    scales    array of the scales. `layout` "linear": the matrix's shape with the last
+              dimension divided by the block. "sf_128x4": tiles,
               [batch..., ceil(rows / 128), ceil(columns / block / 4), 32, 4, 4]
     shape     of the matrix, in elements
     format    a Format
     layout    of the scales
-    ragged    None, or which dimension expert groups divide: "rows" or "reduction"
-    groups    how many expert groups there are, None without
-    global_scale  of NVFP4 the factor that values are multiplied by when they are
-              read: an array without dimensions in device memory; else None
-    packed    whether elements lie as `pack_weights` writes them, as an array of
+    ragged    dimension divided by expert groups, "rows" or "reduction", or None
+    groups    number of expert groups, or None
+    global_scale  factor of NVFP4 applied on reading: an array without dimensions in
+              device memory; else None
+    packed    True if elements are ordered as by `pack_weights`, as an array of
               [batch..., ceil(rows / 64), ceil(columns / 64), 128, 32]"""
     elements: Any
     scales: Any
@@ -42,11 +42,11 @@ class Quantized(NamedTuple):
     @property
     @internal
     def about(self):
-        """All but the arrays."""
+        """Key of all fields except the arrays."""
         return *self[2:7], self.global_scale is None, self.packed
 
     def __array__(self, *_, **__):
-        """NumPy would take it for a sequence of its fields."""
+        """Raises TypeError: NumPy would convert the tuple of fields."""
         raise TypeError("an mx_compiler.Quantized is no array: mx_compiler.dequantize(q) gives "
                         "the matrix that it stands for, q.elements and q.scales its parts")
 
@@ -57,7 +57,7 @@ class Quantized(NamedTuple):
 
 
 def scales_shape(shape, format, layout, ragged=None, groups=None):
-    """The shape of the scales' array of such a matrix (docs/reference/Spec.md, Scales)."""
+    """Returns the shape of the scales array of a matrix (docs/reference/Spec.md, Scales)."""
     *batch, rows, columns = shape
     blocks = columns // format.block
     if layout == "linear":
@@ -67,7 +67,7 @@ def scales_shape(shape, format, layout, ragged=None, groups=None):
 
 
 def elements_shape(shape, format, is_packed=False):
-    """The shape of the elements' array of such a matrix."""
+    """Returns the shape of the elements array of a matrix."""
     if is_packed:
         return weight_tiles.packed_shape(shape, format.per_byte)
     *outer, last = shape
@@ -75,7 +75,7 @@ def elements_shape(shape, format, is_packed=False):
 
 
 def elements_type(dims, format, ragged=None, groups=None, is_packed=False):
-    """The type of the elements; None is a dimension that each call decides."""
+    """Returns the MLIR type of the elements; None is a dynamic dimension."""
     if is_packed:
         return tensor(dims, format.elements, "#mxgpu.fragment_64x64")
     encoding = (f"#mx.ragged<groups = {groups}, align = {scale_tiles.REDUCTION_ALIGN}>"
@@ -84,7 +84,7 @@ def elements_type(dims, format, ragged=None, groups=None, is_packed=False):
 
 
 def scales_type(dims, format, layout, ragged=None, groups=None):
-    """The type of the scales of elements of `dims`."""
+    """Returns the MLIR type of the scales of elements of `dims`."""
     last = None if dims[-1] is None else dims[-1] // format.block
     encoding = ""
     if layout != "linear" or groups:

@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the functions do for arrays of a type, shape and place, found out once."""
+"""Plans of the functions, cached by the types, shapes and devices of their arguments."""
 
 from .._compile.compile import compile
 from .._programs.calls import sign
 from .._arrays.interop import place_of
 from .._runtime.device import device_key, on_device
 
-# Of all functions; then they are found out anew.
+# Limit for all functions; the cache is then cleared.
 MOST_PLANS = 4096
 _entries, _plans = {}, {}
 
 
 def find_plan(make, about, arrays, given):
-    """What `make(*given)` returned for such arguments, and the signature of `arrays`,
-    which the program is called with. `make` checks the arguments and finds a program;
-    `about` is all that it looks at but the arrays' types, shapes and places."""
+    """Returns the cached result of `make(*given)`, and the signature of `arrays` for the
+    program call. `make` checks the arguments and finds a program; `about` covers every input
+    except the types, shapes and devices of the arrays."""
     signature = sign(arrays)
     key = (make, device_key(), about, signature)
     try:
         plan = _plans.get(key)
-    except TypeError:  # what cannot be a key is refused
+    except TypeError:  # unhashable arguments are refused by `make`
         return make(*given), signature
     if plan is None:
         with on_device(place_of(arrays)):
@@ -32,8 +32,8 @@ def find_plan(make, about, arrays, given):
 
 
 def find_entry(make_text, *about):
-    """The entry @main of the program that `make_text(*about)` writes: compiled when
-    it is first asked for, and found in the cache on disk by other processes."""
+    """Returns the entry @main of the program text `make_text(*about)`, compiled on first use
+    and cached on disk for other processes."""
     key = (device_key(), make_text, about)
     entry = _entries.get(key)
     if entry is None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Linear layers that train, and those of expert groups: a program for the forward pass
-and one for the backward pass (training_text). The caller checks the arguments, and pads
-nothing: rows that are no whole number of blocks are one expert group."""
+"""Linear layers for training, also in expert groups: one program for the forward pass and one
+for the backward pass (training_text). The caller checks the arguments. Nothing is padded: a
+number of rows that is not a multiple of the block is passed as a single expert group."""
 
 from typing import NamedTuple
 
@@ -16,34 +16,33 @@ from .scale_tiles import round_up
 from .specialize import find_entry, find_plan
 from .training_text import Layer, backward_text, forward_text
 
-# Numbers of rows of a layer that have programs of their own: the first ones. Where sizes
-# are known the compiler chooses what quantizers write, bf16 for a matmul of bf16. A
-# training has one number of rows, or a few.
+# Limit on row counts with their own programs; the first ones win. With static sizes the
+# compiler chooses the output of quantizers, such as bf16 for a bf16 matmul. A training run has
+# a few row counts.
 MOST_ROWS = 8
 _rows_of = {}
 
 
 class Formats(NamedTuple):
-    """Of x, of the weight, and of the gradient of y; and how scales are rounded."""
+    """Formats of x, the weight and the gradient of y, and the rounding of scales."""
     activations: Format
     weights: Format
     gradients: Format
     rounding: str
 
     def pad_rows(self, rows):
-        """How many rows are summed over in place of `rows`: a whole number of blocks, with
-        elements of 4 bits as the chip with the largest step takes them."""
+        """Returns the size of a reduction over `rows`: whole blocks, or for 4-bit elements the
+        largest step of any chip."""
         return round_up(rows, 128 if any(format.bits == 4 for format in self[:3]) else 32)
 
 
 def forward(x, weight, offsets, formats, saves):
-    """y, [T, N], of x, [T, K], and a weight, [N, K], or of expert groups of rows that end at
-    offsets, i32 or i64, [G], and weights, [G, N, K]. y has the type of x.
+    """Returns [y], or y and the saved arrays. x is [T, K] and y, of the same type, [T, N]. The
+    weight is [N, K], or [G, N, K] with expert groups of rows that end at offsets (i32 or i64,
+    [G]).
 
-    saves   elements and scales of x along its rows follow, which `backward` takes in its
-            place; without offsets T is a whole number of blocks then
-
-    Returns a list."""
+    saves   append elements and scales of x along its rows, which `backward` accepts
+            instead of x; without offsets T must then be a multiple of the block"""
     arrays = [x, weight] if offsets is None else [x, weight, offsets]
     entry, signature = find_plan(_plan_forward, (formats, saves, offsets is None), arrays,
                                  (x, weight, offsets, formats, saves))
@@ -52,8 +51,8 @@ def forward(x, weight, offsets, formats, saves):
 
 
 def _saved_padded(x, offsets, formats):
-    """The saved results that a program does not write wholly, so that they would differ
-    from call to call."""
+    """Returns the indices of saved results that the program writes partially, which would
+    otherwise differ from call to call."""
     if offsets is not None:
         return (1, 2)
     rows, columns = x.shape
@@ -62,13 +61,11 @@ def _saved_padded(x, offsets, formats):
 
 
 def backward(dy, x, weight, offsets, formats, needs_dx, needs_dw):
-    """The gradients of x and of the weight, those that are needed, from that of y, dy,
-    [T, N], which has the type of x.
+    """Returns a list of the requested gradients of x and the weight. dy, [T, N], is the
+    gradient of y and has the type of x.
 
-    x       as `forward` had it, or the pair that it saved
-    T       a whole number of blocks without offsets
-
-    Returns a list."""
+    x       as passed to `forward`, or the pair that it saved
+    T       a multiple of the block unless there are offsets"""
     is_saved = type(x) is tuple
     arrays = [dy]
     about = formats, needs_dx, needs_dw, is_saved, offsets is None
@@ -104,7 +101,7 @@ def _named(name, format, layer, dimension):
 
 
 def _layer(rows, weight, offsets, formats):
-    """`rows` are x or dy."""
+    """Returns the Layer for `rows`, which is x or dy."""
     element, shape = check.operand("x", rows)
     weight_element, (*_, outputs, inputs) = check.operand("weight", weight)
     groups = check.vector("offsets", offsets)
@@ -115,8 +112,9 @@ def _layer(rows, weight, offsets, formats):
 
 
 def _own_rows(layer, rows):
-    """The number if the layer has programs for it, else None: for any number. It stays so,
-    as the order of sums may differ. The reference path gains nothing by it."""
+    """Returns the row count if the layer has programs for it, else None for any number. The
+    answer never changes, because the order of sums may differ. The reference path gains nothing
+    from static rows."""
     if device_name() == HOST:
         return None
     known = _rows_of.setdefault((device_key(), layer), set())

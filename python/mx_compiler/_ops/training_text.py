@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs of a linear layer, or of one for each expert group: that of the forward pass
-and that of the backward pass. Each quantizes its operands itself, so that the compiler
-knows the matmul that reads them and writes the operand form of that matmul.
+"""Forward and backward programs of a linear layer, or of one for each expert group. Each
+program quantizes its operands, so the compiler knows the matmul that reads them and writes its
+operand form.
 
     y  = q(x)   q(w)^T     blocks along K
     dx = q(dy)  q(w)       blocks along N
@@ -18,9 +18,9 @@ from .quantized import elements_type, scales_type
 
 
 class Layer(NamedTuple):
-    """What programs are made for: sizes, types of MLIR, formats. `rows` of None are those
-    of any call. With expert `groups` weights are [groups, outputs, inputs]; without them the rows
-    of a backward pass, or of a forward pass that saves x, are whole blocks."""
+    """Key of the programs: sizes, MLIR types and formats. `rows` is None for any number. With
+    expert `groups` weights are [groups, outputs, inputs]. Without groups the rows of a backward
+    pass, or of a forward pass that saves x, are a multiple of the block."""
     rows: Optional[int]
     outputs: int
     inputs: int
@@ -38,8 +38,8 @@ class Layer(NamedTuple):
 
 
 def forward_text(layer, saves):
-    """@main of x, weight and, of expert groups, offsets: y and, if it `saves`, elements and scales
-    of x along its rows, which backward_text takes in place of x."""
+    """Returns @main(x, weight[, offsets]) with results y and, if it `saves`, elements and
+    scales of x along its rows, which backward_text accepts instead of x."""
     body = Body()
     x = _rows(body, "x", layer, layer.inputs)
     weight = _weight(layer)
@@ -52,8 +52,9 @@ def forward_text(layer, saves):
 
 
 def backward_text(layer, needs_dx, needs_dw, is_saved):
-    """@main of dy, then weight for dx, then for dw x, or where it `is_saved` its elements
-    and scales along the rows, and last, of expert groups, offsets: dx, dw, or one of them."""
+    """Returns @main(dy[, weight][, x][, offsets]) with results dx, dw or both. The weight is
+    needed for dx. x is needed for dw; if `is_saved`, its elements and scales along the rows
+    replace it."""
     body = Body()
     dy = _rows(body, "dy", layer, layer.outputs)
     arguments, results = [(dy.value, dy.type)], []
@@ -73,7 +74,7 @@ def backward_text(layer, needs_dx, needs_dw, is_saved):
 
 
 def _rows(body, name, layer, columns):
-    """x or dy: both have the type of x."""
+    """Returns x or dy, which share a type."""
     matrix = Matrix(f"%{name}", (), layer.rows, columns, layer.x_type)
     if layer.rows is not None:
         return matrix
@@ -85,7 +86,7 @@ def _weight(layer):
 
 
 def _x_by_rows(body, layer, is_saved, count):
-    """x quantized along its rows, and the arguments that it comes from."""
+    """Returns x quantized along its rows, and the arguments it is computed from."""
     if not is_saved:
         x = Matrix("%x", (), layer.rows, layer.inputs, layer.x_type, count)
         operand, = add_quantize(body, x, layer.activations, (-2,), layer.rounding, layer.groups)
@@ -102,7 +103,7 @@ def _x_by_rows(body, layer, is_saved, count):
 
 
 def _multiply_rows(body, layer, a, b, columns, count):
-    """a b^T of all rows, as (value, type)."""
+    """Returns a b^T of all rows as (value, type)."""
     result = tensor((layer.rows, columns), layer.x_type)
     out = body.empty(result, [] if count is None else [count])
     if not layer.groups:
@@ -111,7 +112,7 @@ def _multiply_rows(body, layer, a, b, columns, count):
 
 
 def _multiply_reduction(body, layer, a, b):
-    """a b^T, summed over the rows of each expert group, as (value, type)."""
+    """Returns a b^T, summed over the rows of each expert group, as (value, type)."""
     result = tensor((*layer.batch, layer.outputs, layer.inputs), layer.weight_type)
     out = body.empty(result)
     if not layer.groups:
@@ -132,7 +133,7 @@ def _ends(layer):
 
 
 def _function(body, layer, arguments, results):
-    """arguments and results are pairs of a value and its type."""
+    """Returns the function; `arguments` and `results` are (value, type) pairs."""
     if layer.groups:
         arguments = [*arguments, ("%offsets", layer.groups.type)]
     return body.function([(value.removeprefix("%"), type) for value, type in arguments],

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Calls of an entry that were prepared: whatever follows from types and shapes of
-the arguments is found out once, so that a call only fills in addresses."""
+"""Prepared calls of an entry: types and shapes of arguments are processed once, and a call only
+fills in addresses."""
 
 import contextlib
 import ctypes
@@ -21,18 +21,18 @@ from .values import ALIGNMENT
 
 _MISALIGNED = ALIGNMENT - 1
 _NOTHING = contextlib.nullcontext()
-# What the extension calls the types of numbers that it stores by itself.
+# Type codes of numbers that the extension stores.
 _KINDS = {("i", 4): "i", ("i", 8): "q", ("f", 4): "f", ("f", 8): "d"}
 
-# What the type and the shape of an argument are, by its type: functions of
-# libraries, and for numbers the type itself.
+# Functions by argument type that return an argument's part of the signature; for numbers the
+# type.
 SIGNS = {int: type, float: type, bool: type}
-# The same of all arguments at once, where the extension knows their library.
+# Functions of the extension that sign all arguments at once.
 _signers = []
 
 
 def sign(arguments):
-    """The signature of a call; None where an argument must be converted first."""
+    """Returns the signature of a call, or None if an argument must be converted first."""
     for signer in _signers:
         found = signer(arguments)
         if found is not None:
@@ -56,8 +56,8 @@ def sign(arguments):
 
 
 def read_operand(value, x, place):
-    """The library of an array that is given for a value on a device, and what it
-    says of the array. Raises what is wrong with it."""
+    """Returns the library of an array argument and its operand description. Raises TypeError or
+    ValueError."""
     source = find_library(type(x))
     if source is None:
         raise TypeError(f"{value.where}: expected an array for {value.type}, "
@@ -82,7 +82,7 @@ def read_operand(value, x, place):
 
 
 def describe_call(entry, arguments, shapes):
-    """Follows what is wrong with a call as a whole."""
+    """Returns a suffix for errors about a call as a whole."""
     return "; called with " + ", ".join(
         f"{printable(value.name)}: " + (f"{x!r}" if value.is_number else
                              f"{value.element}{tuple(shape)}")
@@ -90,11 +90,11 @@ def describe_call(entry, arguments, shapes):
 
 
 class Frame:
-    """What the runtime is given in one call: used by one call at a time."""
+    """Arguments for the runtime, used by one call at a time."""
 
     def __init__(self, entry, shapes):
         count = max(len(entry.arguments), 1)
-        # Of mxArgument: its size, the address, that of the shape.
+        # Fields of mxArgument: size, data address, shape address.
         self.words = (ctypes.c_uint64 * (3 * count))()
         self.words[::3] = [ctypes.sizeof(library.INTERFACE.mxArgument)] * count
         self.results = (ctypes.c_uint64 * max(len(entry.results), 1))()
@@ -118,9 +118,8 @@ class Frame:
 
 
 class PreparedCall:
-    """Calls with arguments of one signature. Frames are kept, and so are workspaces
-    of the entry, by stream: a call takes one of each, so that threads do not share
-    them."""
+    """Calls with arguments of one signature. Frames and the entry's workspaces (by stream) are
+    pooled; a call takes its own, so threads do not share them."""
 
     def __init__(self, entry, arguments, padded=()):
         self.entry = entry
@@ -148,9 +147,8 @@ class PreparedCall:
         self.run = self._find_run(arguments)
 
     def _find_run(self, arguments):
-        """What makes the call in the extension; None where only Python does: on the
-        simulator, with arrays of other libraries, with results of a size that only the
-        run knows."""
+        """Returns the extension's call, or None if only Python supports it: on the simulator,
+        with arrays of other libraries, and with result sizes known only at run time."""
         arrays = getattr(self.library, "arrays", None)
         kinds = [_KINDS.get((v.dtype.kind, v.dtype.itemsize)) if v.is_number else "a"
                  for v in self.entry.arguments]
@@ -164,11 +162,11 @@ class PreparedCall:
                 tuple(arguments), tuple(self.makers),
                 self.make_workspace if self.workspace_bytes else None,
                 self.workspace_bytes).run
-        except ValueError:  # an array is not exactly of the library
+        except ValueError:  # an array of another type
             return None
 
     def _read(self, arguments):
-        """Checks what is known of the arguments, and notes where each one goes."""
+        """Checks the arguments and records the handling of each."""
         entry, device = self.entry, self.place
         self.pointers, self.numbers, self.uploads = [], [], []
         self.shapes, self.library, hosts = [], NUMPY, set()
@@ -188,7 +186,7 @@ class PreparedCall:
                 if source.priority > self.library.priority:
                     self.library = source
             self.shapes.append(operand.shape)
-        # Where all arrays are the host's, results are copied to it.
+        # If all arrays are host arrays, results are copied to the host.
         self.download = None
         if self.library is NUMPY:
             self.library = MINE
@@ -215,7 +213,7 @@ class PreparedCall:
 
     @contextlib.contextmanager
     def blame(self, arguments):
-        """Names the arguments where the runtime refuses a call."""
+        """Adds the arguments to errors of the runtime."""
         try:
             yield
         except library.InvalidValueError as error:
@@ -238,8 +236,8 @@ class PreparedCall:
     # --- Calls --------------------------------------------------------------------
 
     def call(self, arguments, stream):
-        """Allocates results, and launches, all on the device of the arguments. Waits
-        only where arrays of the host are copied."""
+        """Allocates results and launches, on the device of the arguments. Waits only if host
+        arrays are copied."""
         if self.run is not None and stream is None:
             results = self.run(arguments)
             if type(results) is list:
@@ -281,7 +279,7 @@ class PreparedCall:
             results = [self.download(x, ordered)
                        if type(x) is DeviceArray else x for x in results]
         elif self.uploads:
-            # Copies that are freed now are not read any more.
+            # Copies must be complete before they are freed.
             wait(handle)
         return results
 
@@ -316,8 +314,8 @@ class PreparedCall:
                 for v, make in zip(self.entry.results, self.makers)]
 
     def launch(self, arguments, results, workspace, handle, pointer=None):
-        """Into results that have been checked; what the launch takes becomes a
-        DeviceArray in the list. `pointer` is for results and workspace."""
+        """Launches into checked results; memory allocated by the launch becomes a DeviceArray
+        in the list. `pointer` returns addresses of results and workspace."""
         entry, frame = self.entry, self._take_frame()
         try:
             words, pointer = frame.words, pointer or self.library.pointer
@@ -356,7 +354,7 @@ class PreparedCall:
 
 
 def convert_all(entry, arguments, stream):
-    """Arrays of other libraries as DeviceArrays, by their protocols."""
+    """Converts arrays of other libraries to DeviceArrays by their protocols."""
     converted = list(arguments)
     for index, (value, x) in enumerate(zip(entry.arguments, arguments)):
         if value.is_number:

@@ -18,14 +18,13 @@ from .._runtime.streams import stream_handle
 from .calls import PreparedCall, convert_all, sign
 from .values import ALIGNMENT, read_value
 
-# Signatures that an entry keeps; then the oldest go.
+# Limit on signatures of an entry; the oldest are dropped.
 MOST_SIGNATURES = 256
 
 
 class Entry:
-    """A function of a program. Its arguments are numbers, and arrays: of NumPy, a
-    DeviceArray, a tensor of PyTorch, an array of CuPy, or anything that has
-    __dlpack__ or __cuda_array_interface__."""
+    """Function of a program. Arguments are numbers and arrays: NumPy arrays, DeviceArrays,
+    PyTorch tensors, CuPy arrays, or objects with __dlpack__ or __cuda_array_interface__."""
 
     workspace_element = find_element("ui8")
 
@@ -39,12 +38,12 @@ class Entry:
                                     info.argument_count)
         self.results = self._read("mxEntryGetResult", "result",
                                   info.result_count)
-        # Numbers that sizes follow from are a part of the signature.
+        # Numbers that determine sizes are part of the signature.
         self._size_arguments = [
             index for index, value in enumerate(self.arguments)
             if value.is_number and self._is_size(index)]
         self._prepared = {}
-        self.workspaces = {}  # that no call uses, by device and stream
+        self.workspaces = {}  # unused workspaces, by device and stream
 
     def _read(self, function, what, count):
         values = []
@@ -56,12 +55,12 @@ class Entry:
 
     @internal
     def note_place(self, place):
-        """That a call goes to a device, which unloading waits for."""
+        """Records a device used by calls, which unloading waits for."""
         self._program.note_place(place)
 
     @internal
     def forget_calls(self):
-        """That sizes of calls before say nothing any more."""
+        """Invalidates the sizes of prepared calls."""
         self._prepared.clear()
 
     def _is_size(self, index):
@@ -70,28 +69,26 @@ class Entry:
         return bool(answer.value)
 
     def __call__(self, *arguments, stream=None):
-        """Calls the entry, and returns its results in a list.
+        """Calls the entry and returns a list of its results.
 
-        Results are arrays of the library that the arguments are from: tensors of
-        PyTorch, from its allocator, if any argument is one on the GPU, else arrays
-        of CuPy, else DeviceArrays. If all are arrays of the host, of NumPy or (on
-        the simulator) of PyTorch, so are the results, and the call waits for them.
-        Numbers are scalars of NumPy.
+        Results belong to the library of the arguments: PyTorch tensors, from PyTorch's
+        allocator, if any argument is a tensor on the GPU, else CuPy arrays, else DeviceArrays.
+        If all arguments are host arrays of NumPy or (on the simulator) PyTorch, results are
+        too, and the call waits. Numbers are NumPy scalars.
 
-        `stream`: a Stream, a stream of PyTorch or CuPy, or the number of one;
-        without it the current stream of PyTorch or CuPy if it gives results, else
-        the default stream. Nothing waits for the device, unless an argument is an
-        array of the host or the program reads numbers from the device.
+        `stream` is a Stream, a stream of PyTorch or CuPy, or its number; default: the current
+        stream of PyTorch or CuPy if that library provides the results, else the default stream.
+        The call waits for the device only if an argument is a host array or the program reads
+        numbers from the device.
 
-        Raises a TypeError or ValueError that names the argument where one is
-        wrong, before anything is launched; an Error where the device fails."""
+        Raises TypeError or ValueError, naming the argument, before any launch, and Error if the
+        device fails."""
         return self.call(arguments, None, stream)
 
     @internal
     def call(self, arguments, signature, stream, padded=()):
-        """The same, for who has the signature of the arguments (calls.sign).
-        `padded` are the results whose memory is to be zeros before, as the program
-        does not write them wholly."""
+        """Calls the entry with a known signature (calls.sign). `padded` lists results with
+        memory to clear, because the program writes them partially."""
         program = self._program
         program.enter()
         try:
@@ -111,7 +108,7 @@ class Entry:
                              f"{len(arguments)}")
 
     def _prepare(self, arguments, stream=None, signature=None, padded=()):
-        """The prepared call for such arguments, and the arguments for it."""
+        """Returns the prepared call and its converted arguments."""
         self._check_count(arguments)
         if signature is None:
             signature = sign(arguments)
@@ -124,7 +121,7 @@ class Entry:
             signature += (value.number(arguments[index]).tobytes(),)
         prepared = self._prepared.get(signature)
         if prepared is not None and prepared.download:
-            # Of arrays of the host alone: it goes to the device in use.
+            # With host arrays only, the call runs on the current device.
             signature += (device_name(),)
             if prepared.place != signature[-1]:
                 prepared = self._prepared.get(signature)
@@ -138,20 +135,19 @@ class Entry:
     # --- The steps of a call --------------------------------------------------------
 
     def result_shapes(self, *arguments):
-        """The shape of each result of a call with such arguments; () of a
-        number, None where only the run knows it."""
+        """Returns the shape of each result of a call with these arguments; () for a number,
+        None for a shape known only at run time."""
         with self._program.use():
             return list(self._prepare(arguments)[0].result_shapes)
 
     def workspace_bytes(self, *arguments):
-        """Bytes of the workspace of a call with such arguments."""
+        """Returns the workspace size of a call with these arguments, in bytes."""
         with self._program.use():
             return self._prepare(arguments)[0].workspace_bytes
 
     def make_results(self, *arguments):
-        """DeviceArrays for the results of a call with such arguments; for
-        numbers NumPy arrays without dimensions, and None where the launch takes
-        the memory."""
+        """Allocates results for a call with these arguments: DeviceArrays, NumPy arrays without
+        dimensions for numbers, and None for results allocated by the launch."""
         shapes = self.result_shapes(*arguments)
         with on_device(place_of(arguments)):
             return [np.zeros((), value.dtype) if value.is_number
@@ -164,12 +160,11 @@ class Entry:
             return empty(count, np.uint8)
 
     def launch(self, arguments, results, workspace=None, stream=None):
-        """Launches everything the entry does on the stream, into `results`, which
-        are arrays on the device of any library, as the arguments are. It neither
-        allocates device memory nor waits, unless the entry reads numbers from the
-        device. Results that are numbers are known when it returns. Where only the
-        run knows the shape of a result, None in the list becomes a DeviceArray,
-        which then owns its memory."""
+        """Launches all steps of the entry on the stream. `results` are device arrays of any
+        library, like the arguments. The call neither allocates device memory nor waits, unless
+        the entry reads numbers from the device. Number results are known on return. For a
+        result with a shape known only at run time, None in the list is replaced by a
+        DeviceArray that owns its memory. Raises TypeError or ValueError, naming the argument."""
         with self._program.use():
             prepared, arguments = self._prepare(arguments, stream)
             if prepared.uploads:
@@ -205,7 +200,7 @@ def _pointer(x):
 
 
 def _check_result(x, value, shape, place):
-    """What a launch writes to: the runtime does not see types and places."""
+    """Checks a destination, because the runtime cannot check types and devices."""
     if value.is_taken:
         if x is not None:
             raise TypeError(f"{value.where}: expected None, as only the run knows its "

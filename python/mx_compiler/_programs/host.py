@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The device "cpu": functions that are code of this process, on arrays of the host.
-It is the compiler's reference path (mxcHostProgram of mx-c/Compiler.h)."""
+"""Device "cpu": functions compiled to code of this process, on host arrays. Uses the compiler's
+reference path (mxcHostProgram of mx-c/Compiler.h)."""
 
 import ctypes
 import threading
@@ -21,10 +21,10 @@ from .values import read_value
 
 
 class HostCode:
-    """The compiled functions of a text, which several Programs may share unless it has
-    rank groups. Calls take turns: the compiler allows one at a time."""
+    """Compiled functions of a text, shared by Programs unless it uses rank groups. Calls are
+    serialized, because the compiler allows one at a time."""
     what = "one for the device cpu"
-    size = 4 << 20  # about, in bytes
+    size = 4 << 20  # estimate in bytes
 
     def __init__(self, text, name, entries, pipeline):
         self.functions = {}
@@ -39,13 +39,13 @@ class HostCode:
             self.ranks.read(self._module.library, handle)
         self.diagnostics = tuple(self._module.diagnostics)
 
-    # --- As Loaded: for Program ----------------------------------------------------
+    # --- Interface of Loaded, for Program ------------------------------------------------
 
     def open(self):
         return self
 
     def close(self):
-        """Gives up the rank groups; the code goes with the last that refers to it."""
+        """Releases the rank groups. The code is freed with the last reference."""
         self.ranks.close()
 
     @staticmethod
@@ -70,10 +70,10 @@ class HostCode:
                     f"[{', '.join(code.functions)}], found '{name}'",
                     *library.status(library.INTERFACE.MX_ERROR_NOT_FOUND))
 
-    # --- For HostEntry -------------------------------------------------------------
+    # --- Interface for HostEntry -------------------------------------------------------
 
     def describe(self, name, what):
-        """The Values of a function's arguments or results."""
+        """Returns the Values of a function's arguments or results."""
         compiler, handle = self._module.library, self.functions[name]
         values = []
         for index in range(getattr(compiler, f"mxcHostProgram{what}Count")(handle)):
@@ -84,8 +84,8 @@ class HostCode:
         return tuple(values)
 
     def call(self, name, arrays, results):
-        """Copies of the results, whose Values are given, of dense arrays of NumPy.
-        Raises an InvalidValueError with what the compiled code says."""
+        """Runs a function on dense NumPy arrays. Returns copies of the results, described by
+        `results`. Raises InvalidValueError with the message of the compiled code."""
         given = interface().mxcHostArray.array(len(arrays))
         for place, x in zip(given, arrays):
             place.data = x.ctypes.data
@@ -109,20 +109,20 @@ class HostCode:
             for handle in self.functions.values():
                 self._module.library.mxcHostProgramDestroy(handle)
             self._module.close()
-        except Exception:  # it may not have been made
+        except Exception:  # construction may have failed
             pass
 
 
 def _place_and_text(message):
-    """As the runtime writes them, without a word between."""
+    """Formats a message like the runtime's, without the severity."""
     place = "" if message.file is None else (
         f"{message.file}:{message.line}:{message.column}: ")
     return place + message.text
 
 
 class HostEntry(Entry):
-    """A function of a program of "cpu". It is called as every Entry; memory and
-    streams for the steps of a call are those of other devices."""
+    """Function of a program on "cpu". Called like every Entry; launch steps, memory and streams
+    exist only on other devices."""
 
     def __init__(self, program, code, name):
         self._program = program
@@ -132,19 +132,16 @@ class HostEntry(Entry):
         self.results = code.describe(name, "Result")
 
     def call(self, arguments, signature, stream, padded=()):
-        """For any arguments: their signature does not matter. All memory is zeros
-        before the call."""
+        """Calls the entry. Signatures are not used, and all memory starts as zeros."""
         return self(*arguments, stream=stream)
 
     def __call__(self, *arguments, stream=None):
-        """Calls the entry, and returns its results in a list: tensors of PyTorch if
-        an argument is one, else arrays of NumPy. Arguments stay as they are. Numbers
-        are scalars of NumPy.
+        """Calls the entry and returns a list of its results: PyTorch tensors if an argument is
+        one, else NumPy arrays. Arguments are unchanged. Numbers are NumPy scalars.
 
-        `stream`: None, or the default stream: a call is complete when it returns.
+        `stream` must be None or the default stream: a call is complete on return.
 
-        Raises a TypeError or ValueError that names the argument where one is
-        wrong."""
+        Raises TypeError or ValueError, naming the argument."""
         with self._program.use():
             self._check_count(arguments)
             self._code.ranks.check_bound(self.name)
@@ -162,7 +159,7 @@ class HostEntry(Entry):
                     x = found.to_host(x)
                 except TypeError as error:
                     raise TypeError(f"{value.where}: {error}") from None
-                # NumPy's function makes one dimension of none.
+                # np.ascontiguousarray would add a dimension to 0-d arrays.
                 arrays.append(x if x.flags.c_contiguous else np.ascontiguousarray(x))
                 source = max(source, found, key=lambda found: found.priority)
             try:
@@ -175,7 +172,7 @@ class HostEntry(Entry):
                     for x, value in zip(results, self.results)]
 
     def forget_calls(self):
-        """Nothing is prepared."""
+        """Does nothing: no calls are prepared."""
 
     def _prepare(self, arguments, stream=None):
         raise ValueError(f"entry '{self.name}': expected the device sim or a GPU for "

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Where programs of the device "cpu" meet those of other ranks: the functions that
-mxcHostProgramSetCollectives takes, over rank groups."""
+"""Rank groups of programs on "cpu": callbacks for mxcHostProgramSetCollectives."""
 
 import ctypes
 import hashlib
@@ -15,20 +14,20 @@ from .rank_group import GroupInfo
 
 
 class HostRanks:
-    """The rank groups of a compiled text, and what they are bound to. `text` is what all
-    ranks must have compiled."""
+    """Rank groups of a compiled text and their bindings. All ranks must have compiled the same
+    `text`."""
 
     def __init__(self, text):
         self._digest = np.frombuffer(hashlib.sha256(text).digest(), np.uint8)
-        self._groups = {}  # by their numbers; one rank needs none
-        # SharedRankGroups by number, and the last error with its text for C. The functions
-        # refer to these alone: a cycle would keep them.
+        self._groups = {}  # by number; a single rank needs none
+        # SharedRankGroups by number, and the last error with its C text. The callbacks refer
+        # only to these two; a reference to self would be a cycle.
         self._bound, self._raised = {}, []
         self._collectives = _make_collectives(self._bound, self._raised)
 
     def read(self, compiler, handle):
-        """Of a function, which gets the collectives. All functions of a text have the
-        same rank groups."""
+        """Reads the rank groups of a function and sets its collectives. All functions of a text
+        use the same rank groups."""
         for index in range(compiler.mxcHostProgramGroupCount(handle)):
             info = interface().mxcHostGroupInfo()
             compiler.mxcHostProgramGetGroup(handle, index, info)
@@ -44,7 +43,7 @@ class HostRanks:
                 for number, info in self._groups.items()]
 
     def bind(self, name, group):
-        """Collective: compares the texts of all ranks."""
+        """Collective. Binds a rank group after comparing the texts of all ranks."""
         numbers = {info.name: number for number, info in self._groups.items()}
         if name not in numbers:
             raise Error(f"expected the group to be one of [{', '.join(numbers)}], found "
@@ -68,12 +67,12 @@ class HostRanks:
             before.close()
 
     def close(self):
-        """Gives up the rank groups."""
+        """Releases the rank groups."""
         while self._bound:
             self._bound.popitem()[1].close()
 
     def check_bound(self, entry):
-        """Raises an InvalidValueError if a call would find no rank group."""
+        """Raises InvalidValueError if a rank group is unbound."""
         for number, info in self._groups.items():
             if number not in self._bound:
                 raise InvalidValueError(
@@ -82,7 +81,8 @@ class HostRanks:
                     *library.status(library.INVALID_VALUE))
 
     def take_error(self, text):
-        """What a rank group said in the last call, or None. `text` says where in the call."""
+        """Returns and clears the rank group's error in the last call, or None. `text` is its
+        message with the location."""
         error = self._raised[0] if self._raised else None
         self._raised.clear()
         return type(error)(text, error.status, error.name) if isinstance(error, Error) else error
@@ -92,7 +92,7 @@ def _make_collectives(bound, raised):
     def attempt(work):
         try:
             work()
-        except BaseException as error:  # does not pass through C
+        except BaseException as error:  # exceptions must not pass through C
             raised[:] = error, ctypes.create_string_buffer(str(error).encode())
             return ctypes.addressof(raised[1])
         return None

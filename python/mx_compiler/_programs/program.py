@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs: what mx-compile wrote, or mx.compile made, on the device."""
+"""Programs of mx-compile or mx.compile, loaded on a device."""
 
 import collections
 import contextlib
@@ -19,8 +19,8 @@ from .rank_group import Group, GroupInfo
 
 
 class Loaded:
-    """A program in the runtime, which several Programs may share: it is unloaded
-    with the last of them. HostCode is the same of the device "cpu"."""
+    """Program in the runtime, shared by Programs and unloaded with the last. HostCode is the
+    counterpart for the device "cpu"."""
     what = "one that is a directory already"
 
     def __init__(self, load):
@@ -28,10 +28,10 @@ class Loaded:
         self._load = load
         self._handle = None
         self._users = 0
-        self.places = set()  # devices that calls went to
+        self.places = set()  # devices used by calls
 
     def open(self):
-        """The handle; loads the program the first time."""
+        """Returns the handle, loading the program on first use."""
         with self.lock:
             if self._handle is None:
                 self._handle = self._load()
@@ -63,7 +63,7 @@ class Loaded:
 
     @staticmethod
     def refuse(handle, name):
-        """Raises that there is no entry of that name, and what there is."""
+        """Raises an Error that lists the existing entries."""
         call("mxProgramGetEntry", ctypes.c_void_p(), handle, str(name).encode())
 
     def close(self):
@@ -82,8 +82,8 @@ _ON_HOST = "compile the source by mx_compiler.compile"
 
 
 def is_of_ranks(parts):
-    """Whether a program, as the files of a directory, has rank groups. Each rank then has it for
-    itself, as it is bound to one."""
+    """Returns True if a program, given as the files of its directory, has rank groups. Each
+    rank then loads its own copy, which is bound to a rank."""
     return b'"groups"' in parts["manifest.json"]
 
 
@@ -95,14 +95,14 @@ def load_directory(directory):
 
 
 def load_parts(parts, name):
-    """Of the files of a directory, as bytes by their names in the manifest."""
+    """Loads a program from the files of its directory, as bytes by name in the manifest."""
     require_device(name, _ON_HOST)
     manifest = parts["manifest.json"]
     target = json.loads(manifest)["target"].encode()
-    # Chooses a device for it, where none was.
+    # Selects a device by the target if none was chosen.
     library.library().mxCanRunTarget(target)
     kernels = parts.get("kernels.ptx", b"")
-    if device_info().kind == "cuda":  # the simulator reads PTX alone
+    if device_info().kind == "cuda":  # the simulator reads only PTX
         kernels = parts.get("kernels.cubin", kernels)
     constants = parts.get("constants.bin", b"")
     given = library.INTERFACE.mxProgramParts(
@@ -118,8 +118,8 @@ def _address(data):
 
 
 class Program(Closing):
-    """A directory that mx-compile wrote, loaded. `program[name]` is an entry, and
-    `entries` has all of them by name."""
+    """Loaded directory of mx-compile. `program[name]` is an entry, and `entries` maps names to
+    all entries."""
 
     def __init__(self, directory):
         self._begin(Loaded(lambda: load_directory(directory)),
@@ -129,7 +129,7 @@ class Program(Closing):
     @staticmethod
     @internal
     def of(loaded, name, parts):
-        """A program that is loaded when it is first used."""
+        """Returns a program that is loaded on first use."""
         program = Program.__new__(Program)
         program._begin(loaded, name)
         program._parts = parts
@@ -168,15 +168,15 @@ class Program(Closing):
 
     @property
     def groups(self):
-        """The rank groups that the program was compiled for: GroupInfos by name."""
+        """Rank groups of the program, as GroupInfos by name."""
         self._open()
         return {group.name: group for group in self._loaded.groups(self._handle)}
 
     def bind(self, name, group):
-        """Says that the program's rank group of that name is `group`, a Group of as many ranks,
-        before the first call. All ranks do, and each waits for the others: their programs
-        must be the same. The memory of the group then has room for the windows of the
-        program. Another group may take its place later."""
+        """Binds `group`, a Group of matching size, to the program's rank group of that name
+        before the first call. Collective: every rank calls it and waits for the others, and all
+        programs must be equal. Reserves the group's memory for the program's windows. Another
+        group may be bound later."""
         if not isinstance(group, Group):
             raise TypeError(f"group: expected an mx_compiler.Group, found {group!r}")
         with self._lock:
@@ -184,11 +184,12 @@ class Program(Closing):
         with self.use():
             self._loaded.bind(self._handle, name, group)
             for entry in entries:
-                entry.forget_calls()  # whose sizes may follow from the rank
+                entry.forget_calls()  # sizes may depend on the rank
 
     def save(self, directory):
-        """Writes what mx-compile would, for mx-launch, C or Program(directory): of a
-        program that mx.compile made."""
+        """Writes the directory that mx-compile would write, for mx-launch, C or
+        Program(directory). Raises ValueError unless mx.compile made the program for the
+        simulator or a GPU."""
         if self._parts is None:
             raise ValueError(f"{self.directory}: expected a program of mx_compiler.compile "
                              f"for sim or a GPU, found {self._loaded.what}")
@@ -202,9 +203,8 @@ class Program(Closing):
 
     @internal
     def enter(self):
-        """Until `leave` the program is not unloaded. Without a lock, for calls that
-        have no time: first it is noted that a call is inside, then looked whether
-        the program was closed; `close` does it the other way round."""
+        """Prevents unloading until `leave`. Lock-free, because calls are short: the use is
+        recorded before the check for a closed program, and `close` does the reverse."""
         self._uses.append(None)
         if self._closed:
             self._uses.pop()
@@ -222,7 +222,8 @@ class Program(Closing):
             self.leave()
 
     def close(self):
-        """Waits for the device and unloads the program."""
+        """Waits for the device and unloads the program. Raises RuntimeError if calls are
+        running."""
         with self._lock:
             if self._closed:
                 return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Rank groups: ranks that run one program on a device each, and send each other rows."""
+"""Rank groups: ranks that run a program, each on its own device, and exchange rows."""
 
 import contextlib
 import ctypes
@@ -17,15 +17,14 @@ from .._runtime.internal import internal
 from .._runtime.library import call
 from .._runtime.streams import stream_handle
 
-# The runtime does not know cpu: a rank group there is one of its simulator, which exchanges
-# memory of the host as it is, and runs nothing.
+# The runtime has no device cpu; a rank group there uses the simulator, which exchanges host
+# memory directly and runs no kernel.
 _UNDER_HOST = "sim"
 
 
 class GroupInfo(NamedTuple):
-    """A rank group that a program was compiled for: its ranks, how many tokens each has at most,
-    the bytes of the group's memory for windows, and the rank that the program is bound to,
-    None before."""
+    """Rank group that a program was compiled for: number of ranks, largest number of tokens of
+    a rank, group memory for windows in bytes, and the bound rank, or None."""
 
     name: str
     size: int
@@ -35,9 +34,9 @@ class GroupInfo(NamedTuple):
 
 
 class GroupFailure(NamedTuple):
-    """Why a rank group has ended, the same on all ranks. `status` is an mxStatus, and `name` that
-    in words, as of an Error; `rank` is the one at fault, None where none is known; `entry`
-    and `step` say which collective of a program it was, "" and None outside of one."""
+    """Failure of a rank group, equal on all ranks. `status` is an mxStatus, and `name` its name
+    as in Error. `rank` is the rank at fault, or None if unknown. `entry` and `step` identify
+    the collective of a program; outside of programs they are "" and None."""
 
     name: str
     rank: int
@@ -48,8 +47,8 @@ class GroupFailure(NamedTuple):
 
 
 class SharedRankGroup:
-    """A rank group of the runtime, for a Group and the programs of cpu that are bound to it: the
-    last one that closes it destroys it. For programs of devices the runtime counts."""
+    """Rank group of the runtime, shared by a Group and the programs on cpu bound to it; the
+    last to close it destroys it. For device programs the runtime counts references."""
 
     def __init__(self, handle, rank, device):
         self.handle, self.rank = handle, rank
@@ -58,7 +57,7 @@ class SharedRankGroup:
         self._users = 1
 
     def share(self):
-        """For one more user."""
+        """Adds a user."""
         with self._lock:
             self._users += 1
         return self
@@ -71,31 +70,32 @@ class SharedRankGroup:
         call("mxGroupDestroy", self.handle)
 
     def gather_at(self, address, count, stream=0):
-        """all_gather of parts of `count` bytes at an address."""
+        """Runs all_gather on segments of `count` bytes at an address."""
         with _in_runtime(self._device):
             call("mxGroupAllGather", self.handle, address, count, stream)
 
     def exchange_at(self, source, target, count, stream=0):
-        """all_to_all of parts of `count` bytes at addresses."""
+        """Runs all_to_all on segments of `count` bytes at two addresses."""
         with _in_runtime(self._device):
             call("mxGroupAllToAll", self.handle, source, target, count, stream)
 
 
 class Group(Closing):
-    """One rank of a rank group, on the device in use. All ranks make it at once; they are
-    processes, or threads with a device each.
+    """Rank of a rank group, on the current device. All ranks create the group together; ranks
+    are processes, or threads with a device each.
 
-    rank       of this process, 0 to size - 1
-    size       the number of ranks
-    exchange   an all-gather of the host, which is called once: it takes the bytes of this
-               rank and returns those of all ranks, in order. May be left out where size
-               is 1. `Group.connect` needs none
-    name       stands in messages
-    timeout    seconds that a rank waits for the others before the rank group ends
-    transport  "nccl" on GPUs, "host" on the simulator and on cpu; "auto" is that
+    rank       rank of this process, 0 to size - 1
+    size       number of ranks
+    exchange   host all-gather, called once: receives the bytes of this rank and
+               returns those of all ranks, in rank order. Optional if size is 1, and
+               not needed by `Group.connect`
+    name       used in messages
+    timeout    longest wait for other ranks, in seconds, before the rank group ends
+    transport  "nccl" on GPUs, "host" on the simulator and on cpu; "auto" selects
+               the one for the device
 
-    Once a rank has ended, stalled for the time-out or called `abort`, each collective of
-    each rank raises an Error that names it."""
+    Once a rank exits, stalls beyond the time-out or calls `abort`, every collective on every
+    rank raises an Error that names the rank."""
 
     def __init__(self, rank, size, exchange=None, *, name="ep", timeout=100.0,
                  transport="auto"):
@@ -106,7 +106,7 @@ class Group(Closing):
                 found = b"".join(_check_parts(exchange(ctypes.string_at(mine, count)),
                                               size, count))
                 ctypes.memmove(place, found, len(found))
-            except BaseException as error:  # does not pass through C
+            except BaseException as error:  # exceptions must not pass through C
                 raised.append(error)
                 return 1
             return 0
@@ -122,8 +122,9 @@ class Group(Closing):
 
     @classmethod
     def connect(cls, address, rank, size, *, name="ep", timeout=100.0, transport="auto"):
-        """The rank group whose rank 0 listens at "host:port", to which the others connect. All
-        ranks are of one user on one machine, or have the same MX_GROUP_SECRET."""
+        """Creates a rank group: rank 0 listens on `address` ("host:port") and the other ranks
+        connect. All ranks must run as one user on one machine, or share the same
+        MX_GROUP_SECRET."""
         group = cls.__new__(cls)
         group._make("mxGroupConnect", rank, size, name, timeout, transport,
                     library.INTERFACE.mxExchange(), address.encode())
@@ -170,11 +171,11 @@ class Group(Closing):
 
     @property
     def window_bytes(self):
-        """Bytes of memory for windows of programs, which `Program.bind` reserves."""
+        """Memory for windows of programs in bytes, reserved by `Program.bind`."""
         return self._info().window_bytes
 
     def status(self):
-        """None while the rank group works, then a GroupFailure. Never waits."""
+        """Returns None while the rank group works, else a GroupFailure. Never waits."""
         report = library.INTERFACE.mxGroupReport()
         call("mxGroupGetStatus", self.handle, report)
         if not report.status:
@@ -186,23 +187,23 @@ class Group(Closing):
             report.status)
 
     def abort(self, why):
-        """Ends the rank group on all ranks, whose collectives raise an Error with the text."""
+        """Ends the rank group on all ranks; their collectives raise an Error with this text."""
         call("mxGroupAbort", self.handle, why.encode())
 
     def all_gather(self, array, *, stream=None):
-        """Part r of the array becomes that of rank r, in place: the first dimension is
-        divided into as many parts as there are ranks. Returns the array.
+        """Gathers in place: segment r of the array receives segment r of rank r. The first
+        dimension is divided evenly among the ranks. Returns the array.
 
-        array   of the rank group's device: a DeviceArray, a tensor of PyTorch, an array of CuPy;
-                of NumPy on cpu
+        array   on the rank group's device: a DeviceArray, a PyTorch tensor or a CuPy
+                array; on cpu a NumPy array
         stream  as for an entry"""
         address, stream = self._read("array", array, stream)
         self.shared.gather_at(address, array.nbytes // self.size, stream)
         return array
 
     def all_to_all(self, array, out, *, stream=None):
-        """Part d of `array` goes to part `rank` of `out` on rank d. Returns `out`, which has
-        the shape and the type of `array` and other memory."""
+        """Copies segment d of `array` to segment `rank` of `out` on rank d. `out` has the shape
+        and type of `array` and must not overlap it. Returns `out`."""
         source, handle = self._read("array", array, stream)
         target, _ = self._read("out", out, stream)
         if (array.shape, array.dtype) != (out.shape, out.dtype):
@@ -212,7 +213,7 @@ class Group(Closing):
         return out
 
     def _read(self, what, x, stream):
-        """The address of an array, and the stream."""
+        """Returns the address of an array, and the stream."""
         if self.device == HOST:
             return self._read_host(what, x, stream)
         source = find_library(type(x))
@@ -245,15 +246,15 @@ class Group(Closing):
         return x.ctypes.data, 0
 
     def close(self):
-        """Ends this rank's part. A program that is bound to the rank group has a share in it, on
-        cpu as on devices: it can be called until it is closed or bound to another one."""
+        """Releases this rank's handle. A program bound to the rank group shares ownership, also
+        on cpu, and can be called until it is closed or bound to another group."""
         shared, self._shared = self._shared, None
         if shared is not None:
             shared.close()
 
 
 def _in_runtime(device):
-    """A context in which the runtime uses the device of a rank group."""
+    """Returns a context in which the runtime uses the device of a rank group."""
     return on_device(_UNDER_HOST if device == HOST else device)
 
 

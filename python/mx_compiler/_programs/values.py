@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What arguments and results of entries are, and what may be passed for them."""
+"""Arguments and results of entries, and the checks of values passed for them."""
 
 import dataclasses
 from typing import Optional
@@ -10,28 +10,28 @@ from .._arrays.elements import OF_DTYPE, OF_MLIR, Element, as_numpy
 from .._runtime.errors import printable
 from .._runtime.internal import internal
 
-# Kernels read 16 bytes at once.
+# Kernels load 16 bytes at once.
 ALIGNMENT = 16
 
 
 @dataclasses.dataclass(frozen=True)
 class Value:
-    """An argument or a result of an entry."""
+    """Argument or result of an entry."""
     name: str
-    type: str  # in MLIR
+    type: str  # MLIR type
     element: Element
-    shape: Optional[tuple]  # None where the call decides; of a number: None
-    is_taken: bool = False  # the launch takes its memory, and knows its shape
+    shape: Optional[tuple]  # None for extents that a call decides; for a number: None
+    is_taken: bool = False  # allocated by the launch, which determines its shape
     where: str = ""  # for messages
 
     @property
     def dtype(self):
-        """Of NumPy and ml_dtypes. f4E2M1FN lie two to a byte, as uint8."""
+        """Dtype of NumPy or ml_dtypes. f4E2M1FN is uint8, two elements in a byte."""
         return self.element.dtype
 
     @property
     def storage(self):
-        """The dtype of its bits: uint16 of bfloat16; float32 of float32."""
+        """Dtype of the bits: uint16 for bfloat16, float32 for float32."""
         return self.element.storage
 
     @property
@@ -43,7 +43,7 @@ class Value:
 
     @internal
     def check(self, element, shape):
-        """Raises what is wrong with an array of that type and shape."""
+        """Raises TypeError or ValueError unless an array of this type and shape is valid."""
         if not self.accepts(element):
             raise TypeError(f"{self.where}: expected dtype {self._expected()} for "
                             f"{self.type}, found {element}")
@@ -64,13 +64,14 @@ class Value:
 
     @internal
     def refuse_address(self, address):
-        """Raises what is wrong with an address that is not aligned."""
+        """Raises the error for a misaligned address."""
         raise ValueError(f"{self.where}: expected memory at a multiple of "
                          f"{ALIGNMENT} bytes, found address {address:#x}: copy it")
 
     @internal
     def number(self, given):
-        """The number as an array of its dtype, without loss of range."""
+        """Converts a number to an array of its dtype. Raises TypeError or ValueError if out of
+        range."""
         try:
             found = as_numpy(given)
         except Exception:
@@ -91,8 +92,8 @@ class Value:
 
     @internal
     def reader(self, kind):
-        """What makes numbers of that type ready to be stored: `number`, without its
-        cost where nothing can be wrong."""
+        """Returns a conversion for numbers of a Python type: `number`, or a faster function if
+        no check is needed."""
         if kind is float and self.dtype in (np.float32, np.float64):
             return float
         if kind is not int or self.dtype.kind not in "iu":
@@ -103,7 +104,8 @@ class Value:
 
 
 def read_value(info, where):
-    """Of an mxValueInfo, or of an mxcHostValueInfo, of which nothing is taken."""
+    """Reads an mxValueInfo, or an mxcHostValueInfo, which has no results allocated by the
+    launch."""
     shape = tuple(None if extent < 0 else extent
                   for extent in info.shape[:info.rank])
     name, kind = info.name.decode(), printable(info.type.decode())
@@ -113,8 +115,8 @@ def read_value(info, where):
 
 
 def _read_element(kind, dtype):
-    """Of a type in MLIR; where it is none that has a name here, as the bits that
-    the runtime takes."""
+    """Returns the Element of an MLIR type; types without a name here are bits of the runtime's
+    size."""
     name = kind.partition("<")[2].partition(",")[0] or kind
     name = name.rstrip(">").rpartition("x")[2]
     element = OF_MLIR.get(name)

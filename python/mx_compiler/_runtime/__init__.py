@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""libmx_runtime by ctypes: devices, streams and errors."""
+"""Bindings of libmx_runtime by ctypes: devices, streams and errors."""

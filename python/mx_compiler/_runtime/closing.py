@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What holds something of the runtime, and gives it back."""
+"""Base class of objects that release a resource of the runtime."""
 
 
 class Closing:
-    """Has a method `close`, which may be called again. A `with` calls it, and so does Python
-    once nothing refers to the object."""
+    """Object with an idempotent method `close`, called at the end of a `with` block and on
+    destruction."""
 
     def close(self):
         raise NotImplementedError
@@ -18,5 +18,5 @@ class Closing:
     def __del__(self):
         try:
             self.close()
-        except Exception:  # the process may be ending, or the object not made
+        except Exception:  # the process may be ending, or construction failed
             pass

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The device in use, which belongs to the thread, and options of the simulator.
+"""Current device of the thread, and options of the simulator.
 
-Arrays have their own device, and calls follow them; the device in use is for what is
-made anew."""
+An array belongs to a device, and calls run there; the current device is used for new objects."""
 
 import contextlib
 import ctypes
@@ -16,18 +15,18 @@ from . import library
 from .library import call
 from .notices import say_simulated
 
-HOST = "cpu"  # which the runtime does not know
+HOST = "cpu"  # unknown to the runtime
 AUTO = "auto"
 
 
 class Choice:
-    """What a thread chose. Its key is that of no other choice."""
+    """Device choice of a thread, with a unique key."""
     _count = itertools.count()
 
     def __init__(self, asked=None, name=None):
         self.key = next(self._count) if name is None else name
-        self._asked = asked  # None, until the caller chooses: what MX_DEVICE says
-        self._name = name  # once it is known
+        self._asked = asked  # None until the caller chooses: MX_DEVICE decides
+        self._name = name  # once resolved
 
     @property
     def asked(self):
@@ -49,12 +48,12 @@ class Choice:
 
 
 class Threads(threading.local):
-    own = None  # of set_device, but for the thread that chose first
-    over = None  # of on_device
+    own = None  # choice by set_device, except in the first thread to choose
+    over = None  # override by on_device
 
 
 _threads, _lock = Threads(), threading.Lock()
-_process, _first = Choice(), None  # the choice of the thread that chose first
+_process, _first = Choice(), None  # choice of the first thread to choose
 
 
 def _current():
@@ -62,20 +61,20 @@ def _current():
 
 
 def set_device(name="auto", target=None):
-    """Chooses the device of this thread, and of the threads that choose none if no
-    other thread has chosen before: `sim`, `sim:N`, `cuda`, `cuda:N`, `cpu` or `auto`.
-    `auto` is decided by the first program that is loaded, or at once by `target`
-    ("sm_100a") where that is given; it is never `cpu`, the reference path in this
-    process.
+    """Selects the device of this thread: `sim`, `sim:N`, `cuda`, `cuda:N`, `cpu` or `auto`.
+    Threads without a choice use the first choice of any thread. `auto` is resolved by the first
+    loaded program, or at once if `target` ("sm_100a") is given. It never selects `cpu`, the
+    reference path in this process.
 
-    Arrays that exist have their device: calls go there, whatever is in use."""
+    Existing arrays keep their device, and calls on them run there. Raises TypeError or
+    ValueError for an invalid name, and Error for an unavailable device."""
     global _process, _first
     if not isinstance(name, str):
         raise TypeError("name: expected auto, sim, sim:N, cpu, cuda or cuda:N, found "
                         f"{name!r}")
     choice = Choice(name)
-    with _lock:  # who is first here is the first of the runtime
-        if name == HOST:  # which it does not know
+    with _lock:  # keeps the first choice here and in the runtime equal
+        if name == HOST:  # unknown to the runtime
             call("mxSetDevice", b"auto")
         elif target is None:
             call("mxSetDevice", name.encode())
@@ -112,12 +111,12 @@ _NOTHING = contextlib.nullcontext()
 
 
 def on_device(name):
-    """A context in which that device is in use, in this thread alone."""
+    """Returns a context with another current device, for this thread only."""
     return _NOTHING if name == device_name() else _put_over(name)
 
 
 def is_host():
-    """Whether the device in use is "cpu"."""
+    """Returns True if the current device is "cpu"."""
     return _current().is_host
 
 
@@ -126,33 +125,33 @@ def is_simulator(name):
 
 
 def require_device(what, instead):
-    """Raises a ValueError on "cpu", which has neither memory nor streams of its
-    own: of `what`, and what to do."""
+    """Raises ValueError on "cpu", which has no memory or streams of its own. `what` names the
+    object, and `instead` the remedy."""
     if is_host():
         raise ValueError(f"{what}: expected the device sim or a GPU, found cpu: "
                          f"{instead}")
 
 
 def device_key():
-    """Another one after each choice of a device: what was found out for the device
-    before may not hold for this one."""
+    """Returns a key that changes with each choice of a device, for caches that depend on the
+    device."""
     return _current().key
 
 
 @dataclasses.dataclass(frozen=True)
 class DeviceInfo:
-    """A device: `kind` is "cuda", "sim" or "cpu"; `capability` is (0, 0) for the host;
+    """Device properties: `kind` is "cuda", "sim" or "cpu"; `capability` is (0, 0) for the host;
     memory is in bytes."""
     kind: str
     name: str
     multiprocessors: int
-    capability: tuple  # (0, 0) of cpu
+    capability: tuple  # (0, 0) for cpu
     shared_memory_per_block: int
     global_memory: int
 
 
 def device_info():
-    """The DeviceInfo of the device in use."""
+    """Returns the DeviceInfo of the current device."""
     if is_host():
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         return DeviceInfo(HOST, platform.processor() or platform.machine(),
@@ -171,12 +170,12 @@ def _read_info():
 
 
 def short_name(name):
-    """Of a device as set_device takes it."""
+    """Shortens "sim:0" to "sim"."""
     return "sim" if name == "sim:0" else name
 
 
 def device_of(pointer):
-    """The name of the device of an address; of what no device has, that in use."""
+    """Returns the device of an address, or the current device for addresses outside of devices."""
     info = library.INTERFACE.mxDeviceInfo()
     if library.library().mxGetMemoryDevice(pointer, info):
         library.library().mxClearError()
@@ -185,28 +184,29 @@ def device_of(pointer):
 
 
 def number_of(name):
-    """The N of "cuda:N"; -1 of others."""
+    """Returns N of "cuda:N", or -1."""
     return int(name[5:]) if name.startswith("cuda:") else -1
 
 
 def device_name():
-    """As set_device takes it: "sim", "sim:1", "cuda:0", "cpu"."""
+    """Returns the current device, as accepted by set_device: "sim", "sim:1", "cuda:0", "cpu"."""
     return _current().name
 
 
 def set_simulator_option(option, value):
-    """The options of mxSetSimulatorOption: "seed", "checks", "sm-count", ..."""
+    """Sets an option of mxSetSimulatorOption: "seed", "checks", "sm-count", ... Raises Error
+    for an unknown option or invalid value."""
     call("mxSetSimulatorOption", option.encode(), str(value).encode())
 
 
 def simulator_counters():
-    """What the simulator counted in all launches of the process."""
+    """Returns the simulator's counters, summed over all launches of the process, as a dict."""
     counters = library.INTERFACE.mxSimulatorCounters()
     call("mxGetSimulatorCounters", counters)
     return {name: getattr(counters, name) for name, _ in counters._fields_[1:]}
 
 
 def synchronize():
-    """Waits for everything on the device in use."""
+    """Waits for all work on the current device."""
     if not is_host():
         call("mxSynchronize")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the runtime and the compiler report, as exceptions."""
+"""Exceptions for errors and warnings of the runtime and the compiler."""
 
 import re
 import sys
@@ -7,8 +7,8 @@ from typing import NamedTuple, Optional
 
 
 class Error(RuntimeError):
-    """An error of the runtime. `status` is its mxStatus, `name` that status in
-    words ("not found", "check failed", ...), and the text is the runtime's."""
+    """Error of the runtime. `status` is its mxStatus, and `name` the status in words ("not
+    found", "check failed", ...)."""
 
     def __init__(self, text, status, name):
         super().__init__(text)
@@ -17,14 +17,13 @@ class Error(RuntimeError):
 
 
 class InvalidValueError(Error, ValueError):
-    """An argument is wrong, and nothing was done: a size that is no multiple of
-    what a kernel needs, the name of an option that there is not."""
+    """Invalid argument, such as an unknown option or a size that is not a multiple required by
+    a kernel. Nothing was done."""
 
 
 class CapacityError(RuntimeError):
-    """More rows came to the experts of a rank than its layer has room for, and those
-    beyond were left out: results of the call are wrong. `rank` had `needed` rows, and
-    room for `available`."""
+    """More rows arrived at a rank's experts than the capacity, so rows were dropped and results
+    of the call are wrong. `rank` received `needed` rows and had room for `available`."""
 
     def __init__(self, rank, needed, available):
         super().__init__(
@@ -34,8 +33,8 @@ class CapacityError(RuntimeError):
 
 
 class Diagnostic(NamedTuple):
-    """A message of the compiler. `file`, `line` and `column` are None where it
-    has no place. The text of a Diagnostic is that of a message of mx-compile."""
+    """Compiler message. `file`, `line` and `column` are None without a location. str() formats
+    it like mx-compile."""
 
     severity: str  # "error", "warning", "remark" or "note"
     file: Optional[str]
@@ -45,7 +44,7 @@ class Diagnostic(NamedTuple):
 
     @staticmethod
     def read(severity, text):
-        """Of a message that begins with its place, where it has one."""
+        """Parses a message with an optional location prefix."""
         place = re.match(r"([^\n]+?):(\d+):(\d+): ", text)
         if not place:
             return Diagnostic(severity, None, None, None, text)
@@ -60,8 +59,8 @@ class Diagnostic(NamedTuple):
 
 
 class CompileError(Error):
-    """A program that does not compile. `diagnostics` are all messages of the
-    compiler, in order; the text is theirs, one a line."""
+    """Program that does not compile. `diagnostics` are all compiler messages in order; the text
+    contains one on each line."""
 
     def __init__(self, diagnostics, status):
         super().__init__("\n".join(map(str, diagnostics)), status, "compile")
@@ -69,24 +68,22 @@ class CompileError(Error):
 
 
 class CompileWarning(UserWarning):
-    """What the compiler warns of."""
+    """Warning of the compiler."""
 
 
 class SimulatorWarning(RuntimeWarning):
-    """What the simulator found in a launch that succeeded: findings of class warning
-    (simulator/docs/Simulator.md). An error where MX_SIM_WARNINGS=error, or the simulator's
-    option `warnings`, asks for it."""
+    """Finding of the simulator in a launch that succeeded, of class warning
+    (simulator/docs/Simulator.md). MX_SIM_WARNINGS=error or the simulator option `warnings`
+    turns it into an error."""
 
 
 def printable(text):
-    """A name out of a file as messages have it: a terminal would obey control
-    characters."""
+    """Escapes control characters in a name, which a terminal would obey."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def caller_depth():
-    """The `stacklevel` of whoever called the package, for a warning of the function
-    that asks."""
+    """Returns the `stacklevel` of the package's caller, for a warning by the calling function."""
     ours, frame, depth = __package__.partition("._")[0], sys._getframe(1), 1
     while frame.f_back and (frame.f_globals.get("__package__") or "").partition("._")[0] == ours:
         frame, depth = frame.f_back, depth + 1

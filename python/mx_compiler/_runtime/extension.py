@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""mx_calls, the extension that makes prepared calls with tensors without ctypes. It is
-compiled against the part of Python's interface that stays, so one file serves all
-versions. Where it cannot be loaded, as by an interpreter that is not CPython or has no
-global lock, calls go by ctypes: they are slower and do the same."""
+"""mx_calls, the extension for prepared calls with tensors without ctypes. Built against
+Python's stable ABI, so a single file serves all versions. If it cannot be loaded, as on
+interpreters other than CPython or without a GIL, calls use ctypes: slower, with the same
+results."""
 
 import functools
 import importlib.machinery
@@ -14,14 +14,14 @@ import sysconfig
 
 from .library import candidates
 
-INTERFACE = 1  # MX_CALLS_INTERFACE of python/extension/CMakeLists.txt
+INTERFACE = 1  # equals MX_CALLS_INTERFACE in python/extension/CMakeLists.txt
 FILE = "mx_calls.abi3.so"
 _NONE = "none"
 
 
 def path():
-    """Where it lies: named by the environment (MX_EXTENSION), in the wheel, or beside the
-    runtime. None where there is none, or the environment says "none"."""
+    """Returns the path: MX_EXTENSION, in the wheel, or beside the runtime. None if missing or
+    if MX_EXTENSION is "none"."""
     named = os.environ.get("MX_EXTENSION")
     if named:
         return None if named == _NONE else named
@@ -34,8 +34,8 @@ def path():
 
 @functools.lru_cache(None)
 def extension():
-    """The module; None where calls go by ctypes. Raises an ImportError if the environment
-    names one that cannot be loaded or is of another version."""
+    """Returns the module, or None if calls use ctypes. Raises ImportError if MX_EXTENSION names
+    a module that cannot be loaded or has another version."""
     found = path() if _is_served() else None
     if found is None:
         return None
@@ -48,8 +48,8 @@ def extension():
 
 
 def _is_served():
-    """Whether this interpreter has the interface: a file is loaded by its path, which
-    Python does not compare with what it can load."""
+    """Returns True if this interpreter has the stable ABI; loading by path skips Python's own
+    check."""
     return (sys.implementation.name == "cpython" and sys.maxsize > 2**32
             and not sysconfig.get_config_var("Py_GIL_DISABLED"))
 

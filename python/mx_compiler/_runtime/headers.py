@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The C interface as ctypes declares it, read from the headers of the interface: they are
-the one place that declares it. A wheel and an installed prefix contain them."""
+"""ctypes declarations read from the headers of the C interface, so they are declared once.
+Wheels and installations contain the headers."""
 
 import ctypes
 import pathlib
@@ -21,24 +21,24 @@ _FUNCTION = re.compile(r"MXC?_API ([\w ]+?[ *]*)(mxc?[A-Z]\w+)\(([^)]*)\);")
 
 
 class Sized(ctypes.Structure):
-    """A struct that begins with its size, as all of the interface do. Fields are named as
-    in C, but in Python's spelling: struct_size."""
+    """Struct that starts with its size, like all structs of the interface. Field names are in
+    snake case: struct_size."""
 
     def __init__(self, *values, **named):
         super().__init__(ctypes.sizeof(type(self)), *values, **named)
 
     @classmethod
     def array(cls, count):
-        """`count` of them, and never none: C has no such array."""
+        """Returns an array of `count` structs, and at least one, because C has no empty arrays."""
         return (cls * max(count, 1))(*[cls() for _ in range(count)])
 
 
 class Interface:
-    """Declarations of headers: constants, structs and types of callbacks are attributes by
-    their names in C, functions are (result, arguments) by name in `functions`.
+    """Declarations of headers: constants, structs and callback types are attributes with their
+    C names; `functions` maps names to (result, arguments).
 
-    Text is bytes, but what callbacks take and return is an address: C may give bytes that
-    end in no zero, and ctypes would not keep what Python returns."""
+    Text is bytes. Callback arguments and results are addresses: C may pass bytes without a
+    terminating zero, and ctypes would not keep returned text alive."""
 
     def __init__(self, *headers):
         self.functions = {}
@@ -47,7 +47,7 @@ class Interface:
             self._read(_text(header))
 
     def bind(self, library):
-        """Declares the functions of a library. Raises an AttributeError if it lacks one."""
+        """Declares the functions of a library. Raises AttributeError if one is missing."""
         for name, (result, arguments) in self.functions.items():
             function = getattr(library, name)
             function.restype, function.argtypes = result, arguments
@@ -107,12 +107,12 @@ class Interface:
 
 
 def _spelled(name):
-    """A name of C in Python's spelling."""
+    """Converts a C name to snake case."""
     return re.sub(r"(?=[A-Z])", "_", name).lower()
 
 
 def _text(header):
-    """The declarations of a header, each with single spaces."""
+    """Returns the declarations of a header with normalized white space."""
     path = next((folder / header for folder in _FOLDERS if (folder / header).exists()), None)
     if path is None:
         raise ImportError(f"expected {header} in {_FOLDERS[0]}, found none: install the "

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What classes of the interface have for other modules of the package."""
+"""Methods for other modules of the package."""
 
 
 def internal(function):
-    """Marks a method that is no part of the interface: the reference leaves it out."""
+    """Marks a method as internal, which excludes it from the reference."""
     function.is_internal = True
     return function

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Signals while the simulator runs. Python handles them in the main thread, and only
-between its own instructions: a call that simulates for minutes would keep Ctrl-C
-waiting. So another thread makes the call, and the main thread waits in Python."""
+"""Signals while the simulator runs. Python handles signals in the main thread between bytecode
+instructions, so a long simulation would block Ctrl-C. Another thread therefore makes the call
+while the main thread waits in Python."""
 
 import _thread
 import ctypes
@@ -12,9 +12,8 @@ from .library import library, told
 
 
 def run_interruptibly(function, *arguments):
-    """`function(*arguments)`, which launches on the simulator. If a signal handler
-    raises meanwhile, as that of Ctrl-C does, the launches end, and its exception is
-    raised when they have."""
+    """Runs `function(*arguments)`, which launches on the simulator. If a signal handler raises,
+    as for Ctrl-C, the launches are interrupted and the exception is raised after they end."""
     if threading.current_thread() is not threading.main_thread():
         return function(*arguments)
     set_flag, flag = library().mxSetThreadInterrupt, ctypes.c_int32(0)
@@ -40,13 +39,13 @@ def run_interruptibly(function, *arguments):
                 texts.extend(told.texts)
                 done.set()
 
-    # A signal can come at any point of this, so it is not known whether a thread was
-    # started. Another one does nothing if the first has begun.
+    # A signal may arrive at any point, so it is unknown whether a thread was started. A second
+    # thread does nothing if the first has begun.
     while not done.is_set():
         try:
             try:
                 _thread.start_new_thread(work, ())
-            except RuntimeError:  # there are no more threads
+            except RuntimeError:  # no more threads
                 work()
             done.wait()
         except BaseException as error:

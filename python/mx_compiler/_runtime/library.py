@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""libmx_runtime and the compiler's library: where they are found, and their functions as
-ctypes calls them."""
+"""Location and ctypes bindings of libmx_runtime and the compiler library."""
 
 import ctypes
 import os
@@ -16,17 +15,16 @@ INTERFACE = Interface("mx_runtime.h", "mx_group.h", "mx_program.h")
 INVALID_VALUE = INTERFACE.MX_ERROR_INVALID_VALUE
 
 _SUFFIX = ".dylib" if sys.platform == "darwin" else ".so"
-# In a wheel one library is the runtime and the compiler; a build, an installed
-# prefix and the wheel of the runtime alone have the runtime by itself.
+# A wheel contains a single library with runtime and compiler. A build, an installation and the
+# runtime-only wheel have a separate runtime.
 WHOLE = "libmx" + _SUFFIX
 FILE = "libmx_runtime" + _SUFFIX
 COMPILER = "libMXCAPI" + _SUFFIX
 
 
 def candidates():
-    """Where the library may lie: named by the environment, then in the wheel,
-    beside this package and where CMake installs it, then wherever the loader
-    looks."""
+    """Returns paths to try for the library: MX_RUNTIME, the wheel, beside this package and the
+    install folder, the loader's search path."""
     named = os.environ.get("MX_RUNTIME")
     if named:
         return [named]
@@ -36,9 +34,8 @@ def candidates():
 
 
 def compiler_path():
-    """Where the functions of mx-c/Compiler.h lie: named by the environment
-    (MX_COMPILER), then in the library of the wheel, then beside the runtime.
-    Raises ImportError where this installation cannot compile."""
+    """Returns the library with the functions of mx-c/Compiler.h: MX_COMPILER, the wheel's
+    library, or beside the runtime. Raises ImportError if this installation has no compiler."""
     named = os.environ.get("MX_COMPILER")
     if named:
         if not os.path.exists(named):
@@ -49,7 +46,7 @@ def compiler_path():
         return named
     for path in map(pathlib.Path, candidates()):
         found = path if path.name == WHOLE else path.parent / COMPILER
-        # The name alone is the loader's to find; it says nothing about folders.
+        # A bare name is found by the loader and has no folder.
         if path.name != str(path) and found.exists():
             return str(found)
     raise ImportError(
@@ -75,19 +72,19 @@ def load():
         INTERFACE.bind(library)
     except AttributeError as error:
         raise ImportError(f"{path} is no runtime for this package: {error}")
-    # A prepared call has the addresses of its arrays.
+    # Prepared calls pass addresses of their arrays.
     types = library.mxEntryLaunch.argtypes
     types[1] = types[3] = ctypes.c_void_p
     library.mxEntryLaunch.argtypes = types
-    # An error becomes an exception and is not printed as well.
+    # Errors become exceptions and must not be printed too.
     library.mxSetErrorPolicy(INTERFACE.MX_ERRORS_RETURN)
     library.mxSetWarningHandler(_keep_warning, None)
     return library
 
 
 class Told(threading.local):
-    """Warnings of this thread's launches: an exception, which a filter may make of
-    a warning, does not pass through C."""
+    """Warnings of this thread's launches, stored because a filter may turn a warning into an
+    exception, which must not pass through C."""
 
     def __init__(self):
         self.texts = []
@@ -102,7 +99,7 @@ def _keep_warning(text, _):
 
 
 def warn():
-    """After a launch: its warnings as Python's."""
+    """Issues the warnings of a launch."""
     while told.texts:
         warnings.warn(told.texts.pop(0), SimulatorWarning,
                       stacklevel=caller_depth())
@@ -113,7 +110,7 @@ _library = None
 
 
 def library():
-    """The library, loaded when it is first needed."""
+    """Returns the library, loaded on first use."""
     global _library
     with _lock:
         if _library is None:
@@ -122,28 +119,28 @@ def library():
 
 
 def call(name, *arguments):
-    """Calls a function that returns a status; one other than 0 is raised with
-    the text of this thread's error."""
+    """Calls a function that returns a status. Raises the thread's error for a status other than
+    0."""
     number = getattr(library(), name)(*arguments)
     if number:
         fail(number)
 
 
 def status(number):
-    """A status of the runtime, and its name: the end of an Error's arguments."""
+    """Returns the (status, name) arguments of an Error."""
     return number, library().mxStatusName(number).decode()
 
 
-# The runtime does not know cpu, which the package has.
+# Adds cpu, which the runtime does not support, to device lists in messages.
 _DEVICES = "sim:N, cuda or cuda:N, found", "sim:N, cuda, cuda:N or cpu, found"
 
 
 def fail(number, more=""):
-    """Raises what this thread's last call reported; `more` follows it."""
+    """Raises the error of this thread's last call, with `more` appended."""
     lib = library()
-    # Before anything else can fail in this thread.
+    # Read before anything else can fail in this thread.
     text = lib.mxGetThreadError().decode(errors="replace").replace(*_DEVICES)
-    # The exception is the error from now on.
+    # The exception replaces the runtime's error.
     lib.mxClearError()
     kind = InvalidValueError if number == INVALID_VALUE else Error
     raise kind(text + more, *status(number))

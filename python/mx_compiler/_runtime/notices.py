@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the package says by itself on standard error, unless MX_QUIET asks for silence
-(docs/guide/Python.md, Notices). The tools do the same (mxsim/io/Notices.h)."""
+"""Notices on standard error, disabled by MX_QUIET (docs/guide/Python.md, Notices). The tools do
+the same (mxsim/io/Notices.h)."""
 
 import os
 import sys
@@ -11,7 +11,7 @@ _said = set()
 
 
 def say_once(text):
-    """Prints a line, the first time in this process."""
+    """Prints a line once in this process."""
     if os.environ.get("MX_QUIET", "") not in ("", "0"):
         return
     with _lock:
@@ -23,7 +23,7 @@ def say_once(text):
 
 
 def say_simulated():
-    """Of a device that no one asked for."""
+    """Notes that the simulator was selected by default."""
     say_once("no GPU here can run programs of mx: they run on the simulator, which is far "
              "slower (what is compiled is for sm_100a unless MX_CHIP is set; MX_DEVICE=sim asks "
              "for the simulator, and ends this notice; python -m mx_compiler says more)")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Streams: ours, and those of other libraries."""
+"""Streams of the runtime and of other libraries."""
 
 import ctypes
 
@@ -10,15 +10,14 @@ from .library import call
 
 
 class Stream(Closing):
-    """A stream of its own. `handle` is what the runtime calls it, on a GPU the
-    driver's CUstream."""
+    """Stream of the runtime. `handle` is its handle, on a GPU the driver's CUstream."""
 
     def __init__(self):
         self._handle = None
         require_device("mx_compiler.Stream", "leave the stream out, calls there are complete "
                        "when they return")
         self._handle = ctypes.c_void_p()
-        # Memory of the host that copies may still read.
+        # Host memory that pending copies may read.
         self._read = []
         call("mxStreamCreate", self._handle)
 
@@ -29,12 +28,12 @@ class Stream(Closing):
         return self._handle
 
     def __cuda_stream__(self):
-        """The protocol of CUDA's Python libraries: a version, and the handle."""
+        """Implements the protocol of CUDA's Python libraries: (version, handle)."""
         return 0, self.handle.value or 0
 
     @internal
     def keep(self, memory):
-        """Keeps memory of the host until the stream has been waited for."""
+        """Keeps host memory alive until the stream is synchronized."""
         self._read.append(memory)
 
     def synchronize(self):
@@ -43,8 +42,8 @@ class Stream(Closing):
         del self._read[:read]
 
     def wait(self, other=None):
-        """What comes on this stream from now on runs after all that is on
-        `other` (as `stream=` takes it) now. The host does not wait."""
+        """Orders later work on this stream after the current work on `other` (any value
+        accepted as `stream=`). The host does not wait."""
         call("mxStreamWait", self.handle, stream_handle(other))
 
     def close(self):
@@ -57,9 +56,9 @@ class Stream(Closing):
 
 
 def stream_handle(stream):
-    """The number of a stream: 0 of None, the default stream. Takes a Stream, a
-    number, a torch.cuda.Stream, a cupy.cuda.Stream, and whatever follows the
-    protocol __cuda_stream__."""
+    """Returns the number of a stream; 0 for None, the default stream. Accepts a Stream, an int,
+    a torch.cuda.Stream, a cupy.cuda.Stream, or an object with __cuda_stream__. Raises
+    TypeError."""
     if stream is None:
         return 0
     if isinstance(stream, Stream):
@@ -69,7 +68,7 @@ def stream_handle(stream):
     if hasattr(stream, "__cuda_stream__"):
         found = stream.__cuda_stream__
         return int((found() if callable(found) else found)[1])
-    for name in ("cuda_stream", "ptr"):  # PyTorch's, CuPy's
+    for name in ("cuda_stream", "ptr"):  # PyTorch, CuPy
         handle = getattr(stream, name, None)
         if isinstance(handle, int):
             return handle
@@ -79,7 +78,7 @@ def stream_handle(stream):
 
 
 def wait(stream):
-    """Waits for a stream; copies of the default stream are complete already."""
+    """Waits for a stream. Copies on the default stream are complete already."""
     if isinstance(stream, Stream):
         stream.synchronize()
     elif stream_handle(stream):

@@ -39,7 +39,7 @@ def main():
         print(f"selftest: error: {why}", file=sys.stderr)
         return 2
     passed = run(args.program, args.parts)
-    # In a process of its own, which a fault of the GPU may end.
+    # In a separate process, because a GPU fault may end it.
     if not args.device and not args.program and has_gpu():
         passed &= subprocess.run([sys.executable, "-m", "mx_compiler.selftest",
                                   "--device=cuda", *args.parts]).returncode == 0

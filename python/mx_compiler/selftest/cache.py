@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs that another process finds in the cache."""
+"""Check of the program cache across processes."""
 
 import os
 import subprocess
@@ -21,11 +21,11 @@ print(*program.entries)
 
 
 def check_cache():
-    """A program that this process compiles is found by another one."""
+    """Checks that another process finds a program compiled here."""
     if mx.device_name() == "cpu":
         return "programs of cpu stay in memory"
     chip = "sm_100a"
-    # One that this process has not compiled yet: what it has stays in memory.
+    # A new program, because this process keeps compiled programs in memory.
     text = f"{SOURCE}// {uuid.uuid4()}\n"
     with tempfile.TemporaryDirectory() as folder:
         mx.compile(text, chip=chip, cache=folder)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The functions of the package, against NumPy in float64.
+"""Checks of the package's functions against NumPy in float64.
 
-Quantizers: scales by their formula, elements by searching all codes of the type for
-the nearest. Matmuls: sums in float64 of what the elements and scales stand for."""
+Quantizers: scales by formula, elements by search for the nearest code of the type. Matmuls:
+float64 sums of the dequantized operands."""
 
 import itertools
 import threading
@@ -15,7 +15,7 @@ from .reference import BF16, code_values, codes, group_starts, largest, scales, 
 
 
 class Local(threading.local):
-    """Each thread has the same random values, however many check at once."""
+    """Random generator of a thread; all threads draw the same values."""
 
     def __init__(self):
         self.rng = np.random.default_rng(7)
@@ -24,19 +24,19 @@ class Local(threading.local):
 local = Local()
 
 def matrix(*shape):
-    """Blocks of 16 of very different sizes."""
+    """Returns a bf16 matrix whose blocks of 16 differ widely in magnitude."""
     sizes = 2.0 ** local.rng.integers(-6, 6, (*shape[:-1], -(-shape[-1] // 16)))
     sizes = np.repeat(sizes, 16, axis=-1)[..., :shape[-1]]
     return (local.rng.standard_normal(shape) * sizes).astype(BF16)
 
 
 def check_quantized(x, q, starts=None, zeros=None):
-    """x as float64 in the orientation of q. `zeros`: where nothing is."""
+    """Checks a Quantized against x, float64 in the orientation of q. `zeros` marks padding."""
     block, format = scales(q, starts), q.format
     blocks = x.reshape(*x.shape[:-1], -1, format.block)
     most = np.abs(blocks).max(axis=-1)
     if format.has_global_scale:
-        # The nearest E4M3 of most / 6 / factor: within half of its last place.
+        # Nearest E4M3 of most / 6 / factor, within half an ulp.
         decode = float(np.asarray(q.global_scale))
         wanted = np.minimum(most / 6 / decode, 448)
         assert (np.abs(block - wanted) <= np.maximum(wanted / 16, 2.0 ** -10) *
@@ -67,7 +67,7 @@ def check_quantized(x, q, starts=None, zeros=None):
 
 
 def near(found, left, right, count, dtype="bf16", sums="mk,nk->mn", factor=1.0):
-    """That a matmul of `count` products a sum is right, within its bound."""
+    """Checks a matmul with `count` terms in each sum against its error bound."""
     expected, terms = (factor * np.einsum(sums, *pair, optimize=True)
                        for pair in ((left, right), (np.abs(left), np.abs(right))))
     found = np.asarray(found).astype(np.float64)
@@ -79,7 +79,7 @@ def near(found, left, right, count, dtype="bf16", sums="mk,nk->mn", factor=1.0):
 
 
 def segments(ends):
-    """Where each expert group of a reduction begins, and how long it is."""
+    """Returns begin and length of each expert group of a reduction."""
     counts = np.diff(ends, prepend=0)
     return np.cumsum(-(-counts // 128) * 128) - (-(-counts // 128) * 128), counts
 
@@ -98,7 +98,7 @@ def quantizers():
         back = mx.dequantize(rows, "float32")
         assert back.dtype == np.float32
         assert np.allclose(back, values(rows), rtol=2e-7, atol=0)
-    # Other inputs, batches, roundings.
+    # Other input types, batches, rounding modes.
     for dtype in (np.float32, np.float16):
         x = matrix(7, 64).astype(dtype)
         check_quantized(x.astype(np.float64), mx.quantize(x))
@@ -107,7 +107,7 @@ def quantizers():
     floor = mx.quantize(x[0], scale_rounding="floor", layout="linear")
     most = np.abs(x[0].astype(np.float64).reshape(40, 3, 32)).max(axis=-1)
     assert (scales(floor) == np.exp2(np.floor(np.log2(most)) - 8)).all()
-    # A factor that is given, zeros alone.
+    # Explicit global scale; all zeros.
     given = mx.quantize(x[0], "nvfp4", global_scale=0.03125)
     check_quantized(x[0].astype(np.float64), given)
     assert not np.asarray(mx.dequantize(mx.quantize(np.zeros((4, 32), BF16),
@@ -168,7 +168,7 @@ def matmuls():
     packed = mx.pack_weights(b)
     assert (np.asarray(mx.unpack_weights(packed).elements) == np.asarray(b.elements)).all()
     near(mx.matmul(x, packed), exact, values(b), 256)
-    # A batch, scales row by row.
+    # Batch; linear scales.
     x, w = matrix(3, 20, 64), matrix(3, 40, 64)
     a, b = mx.quantize(x), mx.quantize(w)
     near(mx.matmul(a, b), values(a), values(b), 64, sums="gmk,gnk->gmn")
@@ -202,7 +202,7 @@ def grouped_matmuls():
         for g, (place, count) in enumerate(zip(*segments(ends))):
             rows = slice(place, place + count)
             near(np.asarray(y)[g], left[:, rows], right[:, rows], max(count, 1), "f32")
-    # Activations of bf16.
+    # bf16 activations.
     x = matrix(170, 128)
     y = np.asarray(mx.grouped_matmul(x, mx.quantize(w, "mxfp4"), ends))
     right = values(mx.quantize(w, "mxfp4"))
@@ -225,7 +225,7 @@ def swiglu():
 
 
 def layer():
-    """The signal-to-noise ratios that docs/guide/MoE.md predicts of MXFP8, and other
+    """Checks signal-to-noise ratios for MXFP8 as predicted by docs/guide/MoE.md, and other
     sizes and formats."""
     for sizes, formats, least in (
             ((4, 128, 64), {}, 22.0),
@@ -247,12 +247,12 @@ def layer():
         names = ("y", "dx", "dw1", "dw2", "dprobs")
         ratios = ref.by_ratio(dict(zip(names, found)), dict(zip(names, exact)), least)
         for name, ratio in ratios["found_db"].items():
-            # Of 48 numbers the ratio scatters by 1 dB, of the others by 0.3.
+            # The ratio of 48 values varies by 1 dB, of the others by 0.3 dB.
             few = 3.0 if name == "dprobs" else 0.0
             assert ratio is not None and ratio > least - few, (sizes, formats, name, ratio)
         one_call = mx.moe_layer(x, w1, w2, tokens, probs, ends,
                                 **{"weights": formats.get("weights", "mxfp8_e4m3")})
-        # Two rows a token: the order of additions does not matter.
+        # Two rows for each token: the order of additions does not matter.
         assert np.array_equal(np.asarray(one_call), np.asarray(y))
 
 

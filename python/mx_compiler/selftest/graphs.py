@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""CUDA graphs of calls on tensors of PyTorch."""
+"""Check of CUDA graphs of calls on PyTorch tensors."""
 
 from importlib.util import find_spec
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def check_graphs():
-    """A captured layer, replayed with other tokens, gives the bits of calls."""
+    """Checks that a captured layer replayed with new tokens matches calls bitwise."""
     if mx.device_info().kind != "cuda":
         return "there is no GPU"
     if not find_spec("torch"):
@@ -37,8 +37,8 @@ def check_graphs():
     step(x)
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
-    # Other threads may allocate meanwhile, and capture on PyTorch's default stream for it,
-    # of which a process has one.
+    # Other threads may allocate meanwhile, and may capture on PyTorch's default capture stream,
+    # of which each process has one.
     with torch.cuda.graph(graph, stream=torch.cuda.Stream(),
                           capture_error_mode="thread_local"):
         captured = step(x)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A small program of a quantizer and a matmul, which also runs where it was not
-compiled."""
+"""Small program of a quantizer and a matmul, which can also run precompiled."""
 
 import threading
 
@@ -11,7 +10,7 @@ import mx_compiler as mx
 
 from . import reference as ref
 
-# Rows of X, with a scale for 32 numbers. Tensor cores read scales in a layout.
+# Quantizes rows of X, with a scale for 32 elements. Tensor cores read scales in tiles.
 _QUANTIZE = """
   %{0}_rows = tensor.dim %{0}, %c0 : tensor<?x?xbf16>
   %{0}_elements = tensor.empty(%{0}_rows, %k) : tensor<?x?xf8E4M3FN>
@@ -49,27 +48,27 @@ func.func @matmul(%x: tensor<?x?xbf16>, %w: tensor<?x?xbf16>) -> tensor<?x?xf32>
 }}
 """
 
-# --- What programs have to compute, in float64 ----------------------------------
+# --- Expected results in float64 ----------------------------------------------
 
 BLOCK, FORMAT = 32, mx.FORMATS["mxfp8_e4m3"]
 
 
 def _quantize(x):
-    """Values, elements and scales (as bits) of rows of X."""
+    """Returns values, elements and scales (as bits) of the rows of X."""
     elements, unit = ref.quantized(x, FORMAT)
     values = ref.code_values(FORMAT.elements)[elements] * np.repeat(unit, BLOCK, axis=-1)
     return values, elements, (np.log2(unit) + 127).astype(np.uint8)
 
 
 def _matrix(rng, rows, columns):
-    """Blocks of very different sizes, as bf16 and its bits."""
+    """Returns a bf16 matrix with blocks of different magnitude, and its bits."""
     sizes = np.repeat(2.0 ** rng.integers(-12, 12, (rows, columns // BLOCK)),
                       BLOCK, axis=1)
     x = (rng.standard_normal((rows, columns)) * sizes).astype(ml_dtypes.bfloat16)
     return x, x.view(np.uint16)
 
 
-# --- Checks: each raises an exception where something is wrong -------------------
+# --- Checks: each raises an exception on failure --------------------------------
 
 
 def _expect(isRight, text):
@@ -78,7 +77,7 @@ def _expect(isRight, text):
 
 
 def check_memory():
-    """Copies to the device and back."""
+    """Checks copies to the device and back."""
     if mx.device_name() == "cpu":
         return "cpu has no memory of its own"
     x = np.arange(1000, dtype=np.float32).reshape(10, 100)
@@ -89,7 +88,7 @@ def check_memory():
 
 
 def check_quantize(program):
-    """Every bit of elements and scales."""
+    """Checks every bit of elements and scales."""
     x, bits = _matrix(np.random.default_rng(1), 100, 256)
     _, elements, scales = _quantize(x)
     found = program["quantize"](bits)
@@ -100,7 +99,7 @@ def check_quantize(program):
 
 
 def check_matmul(program):
-    """Matmuls of quantized matrices, against float64."""
+    """Checks matmuls of quantized matrices against float64."""
     rng = np.random.default_rng(2)
     (x, x_bits), (w, w_bits) = _matrix(rng, 70, 256), _matrix(rng, 90, 256)
     a, b = _quantize(x)[0], _quantize(w)[0]
@@ -113,7 +112,7 @@ def check_matmul(program):
 
 
 def check_threads(program):
-    """Calls from threads, each on a stream of its own."""
+    """Checks calls from several threads, each on its own stream."""
     if mx.device_name() == "cpu":
         return "cpu has no streams"
     rng = np.random.default_rng(3)
@@ -141,7 +140,7 @@ def check_threads(program):
 
 
 def check_messages():
-    """What is wrong with a text is told with its place."""
+    """Checks that errors in a program text include a location."""
     try:
         mx.compile("func.func @f() {\n  return 1\n}", cache=False)
     except mx.CompileError as error:

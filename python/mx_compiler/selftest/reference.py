@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What functions have to compute, by NumPy from the formulas of docs/reference/Spec.md: bits
-of quantizers, and float64 of everything that sums. The layout of scales and expert groups is read
-as the page says."""
+"""Reference implementation of the functions in NumPy by the formulas of docs/reference/Spec.md:
+bitwise for quantizers, float64 for sums. Scale layouts and expert groups follow that page."""
 
 import math
 
@@ -10,7 +9,7 @@ import numpy as np
 
 BF16 = ml_dtypes.bfloat16
 
-# All numbers that an element can be, by its code.
+# All values of an element type, by code.
 TYPES = {"f8E4M3FN": ml_dtypes.float8_e4m3fn, "f8E5M2": ml_dtypes.float8_e5m2,
          "f6E3M2FN": ml_dtypes.float6_e3m2fn, "f6E2M3FN": ml_dtypes.float6_e2m3fn,
          "f4E2M1FN": ml_dtypes.float4_e2m1fn}
@@ -18,7 +17,7 @@ BITS = {"f8E4M3FN": 8, "f8E5M2": 8, "f6E3M2FN": 6, "f6E2M3FN": 6, "f4E2M1FN": 4}
 
 
 def code_values(elements):
-    if elements == "i8":  # MXINT8: 6 bits after the binary point; -128 is not used
+    if elements == "i8":  # MXINT8: 6 fraction bits; -128 is unused
         return np.arange(256, dtype=np.uint8).view(np.int8) / 64.0
     codes = np.arange(2 ** BITS[elements], dtype=np.uint8)
     return codes.view(TYPES[elements]).astype(np.float64)
@@ -30,7 +29,7 @@ def largest(elements):
 
 
 def raw_codes(q):
-    """The codes of a Quantized, one a byte."""
+    """Returns the codes of a Quantized, one in a byte."""
     raw = np.asarray(q.elements).view(np.uint8)
     if q.format.bits == 4:
         raw = np.stack([raw & 15, raw >> 4], axis=-1).reshape(*raw.shape[:-1], -1)
@@ -38,13 +37,13 @@ def raw_codes(q):
 
 
 def codes(q):
-    """The numbers of the elements, [rows, columns], as float64."""
+    """Returns the element values, [rows, columns], as float64."""
     return code_values(q.format.elements)[raw_codes(q)]
 
 
 def scales(q, starts=None):
-    """A scale for each block, row by row. `starts`: the tile row and the row that
-    each row counts from, with expert groups of rows."""
+    """Returns a scale for each block, row by row. With expert groups of rows, `starts` holds
+    the tile row and the base row of each row."""
     raw = np.asarray(q.scales)
     if q.format.has_global_scale:
         raw = raw.view(np.uint8).view(ml_dtypes.float8_e4m3fn).astype(np.float64)
@@ -66,7 +65,8 @@ def values(q, starts=None):
 
 
 def group_starts(ends, rows):
-    """The tile row and the row in its expert group of each row (docs/reference/Spec.md)."""
+    """Returns the tile row and the row within its expert group of each row
+    (docs/reference/Spec.md)."""
     group = np.searchsorted(ends, np.arange(rows), side="right")
     begins = np.concatenate([[0], ends])[group]
     row = np.arange(rows) - begins
@@ -74,7 +74,7 @@ def group_starts(ends, rows):
 
 
 def encode(x, elements):
-    """Codes of f32 values: the nearest, ties to even, none beyond the largest."""
+    """Encodes f32 values: nearest code, ties to even, saturating."""
     if elements == "i8":
         return np.clip(np.rint(x * 64), -127, 127).astype(np.int8).view(np.uint8)
     most = largest(elements)
@@ -82,8 +82,8 @@ def encode(x, elements):
 
 
 def quantized(x, format, decode=None):
-    """Codes of the elements, and the numbers that the scales stand for, of rows of
-    finite numbers. `decode`: the factor of an NVFP4 tensor, a power of two."""
+    """Returns the element codes and scale values of finite rows. `decode` is the global scale
+    of an NVFP4 tensor, a power of two."""
     x = x.astype(np.float32).reshape(len(x), -1, format.block)
     most = np.abs(x).max(axis=-1)
     if format.has_global_scale:
@@ -104,7 +104,7 @@ def quantized(x, format, decode=None):
 
 
 def layer(x, dy, w1, w2, tokens, probs, ends):
-    """y and the gradients of x, w1, w2 and probs of an MoE layer, in float64."""
+    """Returns y and the gradients of x, w1, w2 and probs of an MoE layer, in float64."""
     x, dy, w1, w2 = (v.astype(np.float64) for v in (x, dy, w1, w2))
     y, dx = np.zeros_like(x), np.zeros_like(x)
     dw1, dw2, dprobs = np.zeros_like(w1), np.zeros_like(w2), np.zeros(len(probs))
@@ -129,17 +129,17 @@ def layer(x, dy, w1, w2, tokens, probs, ends):
 
 
 def by_bits(**pairs):
-    """Of arrays by name: found and expected."""
+    """Compares bits of (found, expected) arrays by name."""
     wrong = {name: int((a != b).sum()) for name, (a, b) in pairs.items()}
     compared = sum(b.size for _, b in pairs.values())
     return {"by": "bits", "compared": compared, "different": sum(wrong.values())}
 
 
 def by_bound(found, expected, bound):
-    """`of_bound`: the largest deviation as a part of the bound at its place."""
+    """Compares with an error bound; `of_bound` is the largest deviation relative to its bound."""
     found = np.asarray(found).astype(np.float64)
     deviation = np.abs(found - expected)
-    # A NaN is the worst.
+    # NaN counts as the largest.
     parts = np.where(deviation == 0, 0, deviation / np.maximum(bound, 1e-300))
     worst = np.unravel_index(np.argmax(np.where(np.isnan(parts), np.inf, parts)),
                              parts.shape)
@@ -149,7 +149,7 @@ def by_bound(found, expected, bound):
 
 
 def by_ratio(found, expected, least):
-    """Signal to noise in dB, by name; `found` and `expected` are by name too."""
+    """Computes signal-to-noise ratios in dB by name, from `found` and `expected` by name."""
     ratios = {}
     for name, exact in expected.items():
         noise = ((np.asarray(found[name]).astype(np.float64) - exact) ** 2).sum()
@@ -159,12 +159,12 @@ def by_ratio(found, expected, least):
 
 
 def finite(x):
-    """As JSON holds it: null for what is no number."""
+    """Returns x for JSON, or None unless finite."""
     return float(x) if np.isfinite(x) else None
 
 
 def is_right(comparison):
-    """Whether a comparison says that the results are right."""
+    """Returns True if a comparison succeeded."""
     if comparison["by"] == "bits":
         return comparison["different"] == 0
     if comparison["by"] == "bound":
@@ -174,17 +174,17 @@ def is_right(comparison):
 
 
 def matmul_bound(terms, count, expected, dtype="bf16"):
-    """What a sum of `count` products in f32 and one rounding leave open (docs/guide/Run.md,
-    Checking): steps of 16 terms, of which a tensor core may cut off bits. `terms` is the sum
-    of their magnitudes."""
+    """Returns the error bound of a sum of `count` terms in f32 with one final rounding
+    (docs/guide/Run.md, Checking): steps of 16 terms, in which a tensor core may truncate.
+    `terms` is the sum of magnitudes."""
     rounding = {"bf16": 2.0 ** -8, "f16": 2.0 ** -11, "f32": 2.0 ** -24}[dtype]
     return ((5.25 * math.ceil(count / 16) + 4) * 2.0 ** -23 * terms +
             np.abs(expected) * rounding * 1.01 + 2.0 ** -24 * (dtype == "f16"))
 
 
 def swiglu(gate_up, q, probs=1.0, starts=None):
-    """Values and bound of swiglu_quantize: an element of a number that was rounded
-    twice before."""
+    """Returns values and error bound of swiglu_quantize: the element of a value that was
+    rounded twice."""
     gate, up = np.split(gate_up.astype(np.float64), 2, axis=1)
     expected = gate / (1 + np.exp(-gate)) * up * np.reshape(probs, (-1, 1))
     block = np.repeat(scales(q, starts), q.format.block, axis=-1)

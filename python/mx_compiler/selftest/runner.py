@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs the parts of the self-test on one device."""
+"""Runner of the self-test's parts on a device."""
 
 import ctypes
 import time
@@ -9,8 +9,8 @@ import mx_compiler as mx
 
 from . import cache, functions, graphs, program
 
-# Each raises an exception where something is wrong, and may return why it left
-# something out. Those of a program get one.
+# Each part raises an exception on failure, and may return a reason for skipping. Parts of a
+# program take it as argument.
 OF_PROGRAM = {"quantize": program.check_quantize, "matmul": program.check_matmul,
               "threads": program.check_threads}
 PARTS = {"memory": program.check_memory, **OF_PROGRAM,
@@ -18,13 +18,13 @@ PARTS = {"memory": program.check_memory, **OF_PROGRAM,
          **functions.PARTS, "graphs": graphs.check_graphs}
 
 
-# Processor time of the longest parts, in seconds, with an empty cache: most of it compiles,
-# for a GPU too. Others take less than one.
+# CPU time of the longest parts in seconds with an empty cache, mostly compilation, also for a
+# GPU. Other parts take less than a second.
 SECONDS = {"quantizers": 5, "matmuls": 8, "grouped_matmuls": 4, "layer": 12}
 
 
 def has_gpu():
-    """Whether NVIDIA's driver is there, with a GPU."""
+    """Returns True if NVIDIA's driver reports a GPU."""
     try:
         driver = ctypes.CDLL("libcuda.so.1")
     except OSError:
@@ -35,7 +35,7 @@ def has_gpu():
 
 
 def why_no_device(device):
-    """Sets the device; why it cannot be used, and what to do, else None."""
+    """Selects the device. Returns None, or the reason for failure with a remedy."""
     try:
         mx.set_device(device)
     except (mx.Error, ValueError) as error:
@@ -45,8 +45,8 @@ def why_no_device(device):
 
 
 def run(directory=None, parts=()):
-    """Runs the parts, all if none is named, or those of the compiled program in
-    `directory`, on the device that was set; whether they passed."""
+    """Runs the parts (default: all), or the parts of the compiled program in `directory`, on
+    the current device. Returns True if they passed."""
     info = mx.device_info()
     print(f"mx {mx.__version__} on {info.kind}: {info.name}", flush=True)
     names = list(parts or PARTS)

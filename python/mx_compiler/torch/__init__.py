@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""mx for PyTorch: operators, modules, and PyTorch's own names. docs/guide/Torch.md
-describes it."""
+"""mx for PyTorch: operators, modules, and replacements of PyTorch's own functions.
+docs/guide/Torch.md describes the package."""
 
 from . import requirements
 
@@ -20,7 +20,7 @@ from ._ops.quantize import (dequantize, quantize, quantize_mxfp4, quantize_mxfp8
                             quantize_nvfp4)
 from ._ops.token_groups import pad_token_groups, rearrange_scales, unpad_token_groups
 from ._ops.weight_only_mm import weight_only_grouped_mm, weight_only_mm
-from ._ops import flops as _flops  # of the operators above
+from ._ops import flops as _flops  # registers FLOP counts of the operators above
 from ._install import at_exit as _at_exit
 
 _at_exit.register()

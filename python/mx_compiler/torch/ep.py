@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Expert parallelism: experts of a layer divided among ranks of torch.distributed.
+"""Expert parallelism: experts of a layer divided among the ranks of torch.distributed.
 
     group = ep.Group(mesh["ep"], tokens=8192)
     experts = ep.MXRoutedExperts(dim, hidden_dim, num_experts, group)
     y = experts(x, ids, weights)
 
-`dispatch` and `collect` are the exchanges alone, for experts of another kind.
-docs/guide/Ranks.md describes it."""
+`dispatch` and `collect` are the exchanges without experts, for other kinds of experts.
+docs/guide/Ranks.md describes the module."""
 
 from ._modules.expert_parallel import (collect, dispatch, Dispatched, Group, MXRoutedExperts,
                                        routed_experts)

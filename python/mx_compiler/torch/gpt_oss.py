@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checkpoints of gpt-oss in safetensors, as Transformers lays them out: expert
-weights in MXFP4, everything else in bf16. Reads them, checks what is read, and
-writes them.
+"""Checkpoints of gpt-oss in safetensors in the layout of Transformers: expert weights in MXFP4,
+everything else in bf16. Reads, checks and writes checkpoints.
 
-Each layer N has, under `model.layers.N.mlp.experts.`, for E experts, hidden size H
-and intermediate size I:
+Each layer N stores, under `model.layers.N.mlp.experts.`, for E experts, hidden size H and
+intermediate size I:
 
 | tensor | shape | dtype | is |
 |---|---|---|---|
@@ -17,8 +16,8 @@ and intermediate size I:
 
 Rows of gate_up_proj alternate: 0, 2, 4, ... are the gate, 1, 3, 5, ... are up.
 
-The elements are the bytes that mx has too. The scales are plain here, and mx's
-matmuls read them in tiles (`mx_compiler.torch.rearrange_scales`).
+Elements have the same bytes as in mx. Scales are plain here, while mx's matmuls read them in
+tiles (`mx_compiler.torch.rearrange_scales`).
 """
 
 import dataclasses
@@ -35,13 +34,13 @@ PROJECTIONS = ("gate_up_proj", "down_proj")
 DTYPES = {"U8": torch.uint8, "BF16": torch.bfloat16, "F16": torch.float16, "F32": torch.float32}
 BITS = (torch.uint8,)
 NUMBERS = (torch.bfloat16, torch.float32)
-# An E8M0 scale of these bits is no number.
+# Bits of an E8M0 NaN.
 NAN_SCALE = 255
 
 
 @dataclasses.dataclass(frozen=True)
 class Sizes:
-    """Of a layer of experts. `hidden` and `intermediate` are multiples of 32."""
+    """Sizes of a layer of experts. `hidden` and `intermediate` are multiples of 32."""
 
     experts: int
     hidden: int
@@ -59,13 +58,13 @@ class Sizes:
                                  f"elements a scale has, found {value}")
 
     def matrix(self, projection):
-        """Rows and columns of a projection's matrix of one expert."""
+        """Returns rows and columns of a projection's matrix for one expert."""
         return {"gate_up_proj": (2 * self.intermediate, self.hidden),
                 "down_proj": (self.hidden, self.intermediate)}[projection]
 
 
 def expert_tensors(sizes):
-    """What a layer of experts consists of: shape and possible dtypes by name."""
+    """Returns the tensors of a layer of experts: shape and possible dtypes by name."""
     tensors = {}
     for projection in PROJECTIONS:
         rows, columns = sizes.matrix(projection)
@@ -85,13 +84,13 @@ def names(dtypes):
 
 
 class Checkpoint:
-    """The tensors of a safetensors file, or of all such files of a folder, by key.
+    """Tensors of a safetensors file, or of all such files in a folder, by key.
 
-    `config` is what config.json of the folder says, {} where there is none.
-    Only headers are read until a tensor is asked for.
+    `config` is the content of the folder's config.json, or {}. Only headers are read until a
+    tensor is requested.
 
-    Raises FileNotFoundError where there is no such file, and ValueError where
-    one is damaged, both with its name.
+    Raises FileNotFoundError for a missing file and ValueError for a damaged one; both name the
+    file.
     """
 
     def __init__(self, path):
@@ -135,19 +134,19 @@ class Checkpoint:
         return files
 
     def keys(self):
-        """The keys of all tensors."""
+        """Returns the keys of all tensors."""
         return self.files.keys()
 
     def shape(self, key):
-        """The shape of a tensor, which is not read."""
+        """Returns the shape of a tensor without reading it."""
         with open_file(self._file(key)) as opened:
             return tuple(opened.get_slice(key).get_shape())
 
     def read(self, key, shape, dtypes=NUMBERS, device="cpu"):
-        """A tensor, on a device.
+        """Reads a tensor to a device.
 
-        Raises ValueError where there is none of this key, or one of another shape
-        or dtype: the text has the file, the key, what was expected and found.
+        Raises ValueError for a missing key, shape or dtype; the text contains the file, the
+        key, and the expected and found values.
         """
         file = self._file(key)
         with open_file(file, device) as opened:
@@ -162,8 +161,8 @@ class Checkpoint:
             return opened.get_tensor(key)
 
     def sizes(self, layer):
-        """The Sizes of a layer's experts: as config.json has them, or else as the
-        shape of gate_up_proj_blocks tells."""
+        """Returns the Sizes of a layer's experts from config.json, else from the shape of
+        gate_up_proj_blocks."""
         wanted = ("num_local_experts", "hidden_size", "intermediate_size")
         if all(name in self.config for name in wanted):
             return Sizes(*(self.config[name] for name in wanted))
@@ -182,8 +181,7 @@ class Checkpoint:
         return self.files[key]
 
     def _what_there_is(self, key):
-        """A hint for a key that is missing: the keys beside it, or that it is the
-        layout of another program."""
+        """Returns a hint for a missing key: neighboring keys, or the layout of another program."""
         if any(other.startswith("block.") for other in self.files):
             return (" (keys here begin with block., as in gpt-oss's own layout: "
                     "convert the checkpoint to Transformers' layout)")
@@ -192,7 +190,7 @@ class Checkpoint:
 
 
 def import_safetensors():
-    """The package, which nothing else here needs."""
+    """Imports safetensors, which only this module needs."""
     try:
         import safetensors
     except ModuleNotFoundError as error:
@@ -224,11 +222,12 @@ def read_json(file):
 
 
 def read_experts(checkpoint, layer, device="cpu"):
-    """The tensors of a layer's experts as the checkpoint has them, by name.
+    """Reads the tensors of a layer's experts, by name, as stored.
 
-    checkpoint: a Checkpoint, or the path of one.
-    Raises ValueError where a tensor is missing, or has another shape or dtype, or
-    where a scale is no number; the text has the file and the key.
+    checkpoint: a Checkpoint, or its path.
+
+    Raises ValueError if a tensor is missing, has another shape or dtype, or contains a NaN
+    scale; the text names the file and the key.
     """
     if not isinstance(checkpoint, Checkpoint):
         checkpoint = Checkpoint(checkpoint)

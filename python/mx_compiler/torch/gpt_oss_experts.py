@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The experts of gpt-oss for inference: weights stay in MXFP4, activations are bf16.
+"""Experts of gpt-oss for inference: MXFP4 weights and bf16 activations.
 
     experts = MXFP4Experts.from_checkpoint("gpt-oss-20b", layer=0, device="cuda")
     y = experts(x, indices, weights)
 
-BF16Experts computes the same with weights that were dequantized to bf16, to compare
-with. Neither waits for the device, so a call can be part of a CUDA graph.
+BF16Experts computes the same with weights dequantized to bf16, for comparison. Neither waits
+for the device, so a CUDA graph can capture calls.
 """
 
 import torch
@@ -28,10 +28,10 @@ FORMAT = "mxfp4"
 
 
 def clamped_swiglu(gate_up, alpha=1.702, limit=7.0):
-    """gate sigmoid(alpha gate) (up + 1), of gate at most `limit`, and up between
-    -limit and limit.
+    """Returns gate sigmoid(alpha gate) (up + 1), with gate clamped to at most `limit` and up to
+    [-limit, limit].
 
-    gate_up: [..., 2 I], columns 0, 2, ... gate and 1, 3, ... up; [..., I] results.
+    gate_up: [..., 2 I], columns 0, 2, ... gate and 1, 3, ... up. The result is [..., I].
     """
     gate, up = gate_up[..., ::2], gate_up[..., 1::2]
     gate = gate.clamp(max=limit)
@@ -39,7 +39,7 @@ def clamped_swiglu(gate_up, alpha=1.702, limit=7.0):
 
 
 class _Experts(nn.Module):
-    """What both kinds share: all but the matmuls with weights."""
+    """Common part of both classes: everything except the weight matmuls."""
 
     def __init__(self, sizes, alpha, limit, device):
         super().__init__()
@@ -55,23 +55,21 @@ class _Experts(nn.Module):
             self.register_buffer(f"{projection}_bias", bias)
         self.register_buffer("_numbers", None, persistent=False)
         _number_experts(self)
-        # What is no part of a state dict: to_empty and the device meta leave nothing of it.
+        # Not part of a state dict, so to_empty and the meta device lose the values.
         self.register_load_state_dict_post_hook(_number_experts)
 
     def matmul(self, projection, x, ends):
-        """Rows of x times the weights of their experts, in bf16, without the bias."""
+        """Multiplies rows of x by the weights of their experts, in bf16, without the bias."""
         raise NotImplementedError
 
     def forward(self, x, indices, weights):
-        """The weighted sum over each token's experts.
+        """Returns the weighted sum over each token's experts, bf16, [T, hidden].
 
-        x: bf16, [T, hidden]. indices: int32 or int64, [T, k], the experts of each
-        token. weights: [T, k], of any type of floating point, their weights. All are
-        on the device of the module. Result: bf16, [T, hidden].
+        x: bf16, [T, hidden]. indices: int32 or int64, [T, k], the experts of each token.
+        weights: floating point, [T, k], their weights. All are on the device of the module.
 
-        Raises TypeError or ValueError where a dtype or shape is wrong. Indices are
-        not read on the host: one outside of 0 ... experts - 1 is an error of the
-        device.
+        Raises TypeError or ValueError for a wrong dtype or shape. The host does not read
+        indices: an index outside [0, experts) is a device error.
         """
         self._check(x, indices, weights)
         tokens, k = indices.shape
@@ -86,7 +84,7 @@ class _Experts(nn.Module):
         return unsorted.view(tokens, k, self.sizes.hidden).sum(1).to(x.dtype)
 
     def _layer(self, projection, x, experts, ends):
-        # index_select refuses what is no expert, where indexing counts from the end.
+        # index_select rejects invalid experts; indexing would accept negative numbers.
         bias = getattr(self, f"{projection}_bias").index_select(0, experts)
         return self.matmul(projection, x, ends).float() + bias
 
@@ -114,7 +112,7 @@ class _Experts(nn.Module):
                                  f"the experts are, found one on {tensor.device}")
 
     def weight_bytes(self):
-        """How much memory the weights take."""
+        """Returns the memory of the weights in bytes."""
         return sum(x.numel() * x.element_size() for x in self.buffers())
 
     def extra_repr(self):
@@ -122,21 +120,21 @@ class _Experts(nn.Module):
 
 
 def _number_experts(module, *_):
-    """0 ... experts - 1, where the other buffers are."""
+    """Sets 0 ... experts - 1 on the device of the other buffers."""
     module._numbers = torch.arange(module.sizes.experts, dtype=torch.int32,
                                    device=module.down_proj_bias.device)
 
 
 class MXFP4Experts(Replacement, _Experts):
-    """A layer of gpt-oss's experts with weights in MXFP4: matmuls read them as they
-    are, in the type of the tensor cores or converted on the way.
+    """Layer of gpt-oss experts with MXFP4 weights, which matmuls read directly or convert on
+    the fly.
 
-    sizes: a `gpt_oss.Sizes`. alpha, limit: of `clamped_swiglu`.
+    sizes: a `gpt_oss.Sizes`. alpha, limit: as for `clamped_swiglu`.
 
-    A state dict has the tensors of the checkpoint by the same names, and in the same
-    layout (`mx_compiler.torch.gpt_oss`): tensors from there can be loaded and the other way.
-    The module itself keeps scales in the tiles that matmuls read, and elements packed
-    where matmuls read these faster (docs/guide/TorchTraining.md).
+    A state dict has the same tensors, names and layout as the checkpoint
+    (`mx_compiler.torch.gpt_oss`), so tensors can be exchanged both ways. The module stores
+    scales in tiles, and elements packed where matmuls read packed elements faster
+    (docs/guide/TorchTraining.md).
     """
 
     def __init__(self, sizes, *, alpha=1.702, limit=7.0, device=None):
@@ -152,24 +150,24 @@ class MXFP4Experts(Replacement, _Experts):
 
     @classmethod
     def from_checkpoint(cls, checkpoint, layer, *, device=None, **options):
-        """The experts of a layer of a `gpt_oss.Checkpoint`, or of the path of one.
-        Raises what `gpt_oss.read_experts` raises."""
+        """Creates the experts of a layer from a `gpt_oss.Checkpoint` or its path. Raises the
+        errors of `gpt_oss.read_experts`."""
         if not isinstance(checkpoint, gpt_oss.Checkpoint):
             checkpoint = gpt_oss.Checkpoint(checkpoint)
         experts = cls(checkpoint.sizes(layer), device=device, **options)
         device = experts._numbers.device
-        # As they are: a bias of f32 stays one.
+        # Assigned, so that an f32 bias stays f32.
         experts.load_state_dict(gpt_oss.read_experts(checkpoint, layer, device), assign=True)
         return experts
 
     def to_plain(self):
-        """The BF16Experts of these weights."""
+        """Returns the BF16Experts of these weights."""
         return BF16Experts(self).train(self.training)
 
     def weight(self, projection):
-        """Elements (float4_e2m1fn_x2, [experts, rows, columns / 2]) and blocked scales
-        (float8_e8m0fnu) of a projection, as matmuls of mx_compiler.torch take them; views,
-        but for elements that the module keeps packed."""
+        """Returns elements (float4_e2m1fn_x2, [experts, rows, columns / 2]) and blocked scales
+        (float8_e8m0fnu) of a projection for matmuls of mx_compiler.torch. The results are views
+        unless elements are packed."""
         check.one_of("projection", projection, gpt_oss.PROJECTIONS)
         elements, is_packed = self._elements(projection)
         if is_packed:
@@ -183,8 +181,8 @@ class MXFP4Experts(Replacement, _Experts):
         return weight_only_grouped_mm(x, elements, scales, ends, FORMAT, packed=is_packed)
 
     def _elements(self, projection):
-        """As matmuls take them, and whether they are packed: then they have a dimension
-        more than in a checkpoint."""
+        """Returns the elements for matmuls, and whether they are packed; packed elements have
+        one more dimension than in a checkpoint."""
         blocks = getattr(self, f"{projection}_blocks")
         return (blocks, True) if blocks.dim() == 5 else (blocks.flatten(2), False)
 
@@ -199,8 +197,8 @@ class MXFP4Experts(Replacement, _Experts):
 
 
 class BF16Experts(_Experts):
-    """The same experts with weights in bf16: those that `experts`, a MXFP4Experts,
-    has. They have the same values unless scales leave the range of bf16."""
+    """Experts with the weights of `experts`, a MXFP4Experts, dequantized to bf16. The values
+    are equal unless scales exceed the range of bf16."""
 
     def __init__(self, experts):
         if not isinstance(experts, MXFP4Experts):
@@ -216,16 +214,16 @@ class BF16Experts(_Experts):
         return F.grouped_mm(x, getattr(self, projection).transpose(-2, -1), offs=ends)
 
 
-# --- Scales and elements: plain as checkpoints have them, in tiles as matmuls read them
+# --- Scales and elements: plain in checkpoints, tiled for matmuls ------------------------
 
 
 def to_tiles(scales):
-    """Bits of plain scales, [experts, rows, blocks], in tiles."""
+    """Rearranges bits of plain scales, [experts, rows, blocks], to tiles."""
     return rearrange_scales(scales.view(torch.float8_e8m0fnu)).view(torch.uint8)
 
 
 def from_tiles(tiles, rows, blocks):
-    """Bits of scales in tiles, without the padding."""
+    """Returns the bits of tiled scales without padding, [experts, rows, blocks]."""
     experts, padded_rows, padded_blocks = tiles.shape
     parts = tiles.view(experts, *scale_tiles.tiles_shape(padded_rows, padded_blocks))
     plain = parts.permute(0, *(1 + dim for dim in scale_tiles.FROM_TILES))
@@ -234,7 +232,7 @@ def from_tiles(tiles, rows, blocks):
 
 
 def _arrange(module, *_):
-    """Packs elements, or unpacks them, as matmuls read them fastest where they are."""
+    """Packs or unpacks elements for the fastest matmuls on their device."""
     for projection in gpt_oss.PROJECTIONS:
         elements, was_packed = module._elements(projection)
         found = arrange(elements, find_format(FORMAT), was_packed)
@@ -244,7 +242,7 @@ def _arrange(module, *_):
 
 
 def _shapes(module):
-    """Of the tensors of bits, as checkpoints have them."""
+    """Returns the shapes of the tensors of bits in checkpoints."""
     tensors = gpt_oss.expert_tensors(module.sizes)
     return {name: shape for name, (shape, dtypes) in tensors.items() if dtypes is gpt_oss.BITS}
 
@@ -271,7 +269,9 @@ def _load_plain(module, state, prefix, *_):
         is_scales = name.endswith("_scales")
         if not isinstance(bits, torch.Tensor) or not (
                 is_scales or getattr(module, name).dim() == 5):
-            continue  # load_state_dict says what is missing, or is no tensor or of its shape.
+            # load_state_dict reports missing tensors, values that are not tensors, and wrong
+            # shapes.
+            continue
         dtypes = (torch.uint8, torch.float8_e8m0fnu) if is_scales else (torch.uint8,)
         if bits.dtype not in dtypes or bits.shape != shape:
             raise ValueError(f"{prefix}{name}: expected plain {'scales' if is_scales else 'elements'}, "
@@ -281,5 +281,5 @@ def _load_plain(module, state, prefix, *_):
                                 pack_weights(bits.flatten(2), FORMAT))
 
 
-# Modules that were pickled by an earlier version have the hooks by these names.
+# Hook names in modules pickled by earlier versions.
 _save_plain_scales, _load_plain_scales = _save_plain, _load_plain

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""That there is a PyTorch new enough, said before a name is missing from an old one."""
+"""Check for a recent PyTorch, before a missing name in an old version raises an obscure error."""
 
-# Those that scripts/test-torch-versions tests, which a part of the nightly checks is.
-# Older ones are refused, newer ones are not.
+# Versions tested by scripts/test-torch-versions in the nightly checks. Older versions are
+# rejected, newer versions accepted.
 OLDEST, NEWEST = "2.10", "2.15"
 
 _WANTED = f"mx_compiler.torch: expected PyTorch {OLDEST} or newer, found "
 
 
 def check():
-    """Raises an ImportError."""
+    """Raises ImportError if PyTorch is missing or too old."""
     try:
         import torch
     except ModuleNotFoundError as error:

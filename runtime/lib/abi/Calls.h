@@ -1,7 +1,7 @@
 //===- Calls.h - Device calls of exported functions -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Functions for `attempt` that find a device and call a method of it.
+// Build functions for `attempt` that find a device and call a method on it.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_ABI_CALLS_H
@@ -15,7 +15,7 @@
 
 namespace mx::runtime {
 
-/// Returns a call on the device that `find` finds.
+/// Returns a call on the device found by `find`.
 template <typename Find, typename Call>
 auto onDeviceOf(Find find, Call call) {
   return [find, call]() -> Error {
@@ -25,13 +25,13 @@ auto onDeviceOf(Find find, Call call) {
   };
 }
 
-/// Returns a call on the device in use.
+/// Returns a call on the current device.
 template <typename Call>
 auto onDeviceInUse(Call call) {
   return onDeviceOf([](Device *&device) { return getDevice(device); }, call);
 }
 
-/// Returns a call on the device of `memory`, or else on the device in use.
+/// Returns a call on the device of `memory`, else on the current device.
 template <typename Call>
 auto onOwner(const void *memory, Call call) {
   return onDeviceOf(
@@ -55,7 +55,7 @@ auto onOwnerOfEvent(void *event, Call call) {
       [event](Device *&device) { return findEventOwner(event, device); }, call);
 }
 
-/// Gives `answer` to a caller's struct.
+/// Copies `answer` to the caller's struct.
 template <typename T>
 Error give(T *result, const char *name, const T &answer) {
   std::string wrong = writeStruct(result, name, answer);

@@ -1,7 +1,7 @@
-//===- GroupInterface.cpp - The C interface of groups ---------------------===//
+//===- GroupInterface.cpp - C interface of rank groups --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Checks what callers give, forwards, records the error.
+// Checks arguments, forwards the call and records errors.
 //===----------------------------------------------------------------------===//
 
 #include "../Error.h"
@@ -18,7 +18,7 @@ using namespace mx::runtime;
 
 static constexpr uint64_t kDefaultTimeout = 100'000'000'000;
 
-/// Calls what needs a group, which stays meanwhile.
+/// Calls `call` with the group, which stays alive during the call.
 template <class F>
 static int onGroup(mxGroup group, F call,
                    const char *function = __builtin_FUNCTION()) {
@@ -34,7 +34,7 @@ static int onGroup(mxGroup group, F call,
 }
 
 //===----------------------------------------------------------------------===//
-// Making
+// Creation
 //===----------------------------------------------------------------------===//
 
 static Error readConfig(const mxGroupConfig &given, GroupConfig &config) {
@@ -80,7 +80,7 @@ static Error readConfig(const mxGroupConfig &given, GroupConfig &config) {
   return {};
 }
 
-/// Decides the transport. What keeps this rank from it is told to the others.
+/// Selects the transport. Errors of this rank are recorded for the other ranks.
 static void chooseTransport(Device &device, GroupConfig &config) {
   bool isGpu = device.kind == Device::Kind::Cuda;
   if (config.transport == "auto")
@@ -98,7 +98,7 @@ static void chooseTransport(Device &device, GroupConfig &config) {
     config.ncclVersion = library->version;
 }
 
-/// `complete` fills what the caller has not given.
+/// Creates a group; `complete` fills in settings that the caller left out.
 template <class F>
 static int make(mxGroup *group, const mxGroupConfig *given, F complete,
                 const char *function) {
@@ -153,7 +153,7 @@ int mxGroupConnect(mxGroup *group, const mxGroupConfig *config,
 }
 
 //===----------------------------------------------------------------------===//
-// Using
+// Use
 //===----------------------------------------------------------------------===//
 
 int mxGroupGetInfo(mxGroup group, mxGroupInfo *info) {
@@ -209,7 +209,7 @@ int mxGroupAbort(mxGroup group, const char *why) {
   return onGroup(group, [&](Group &found) { return found.abort(why); });
 }
 
-// Nothing to destroy is no error, as for free().
+// Null is accepted, like by free().
 int mxGroupDestroy(mxGroup group) {
   return group ? attempt([&] { return removeGroup(group); }) : int(MX_SUCCESS);
 }

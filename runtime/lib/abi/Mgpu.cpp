@@ -1,10 +1,10 @@
-//===- Mgpu.cpp - The functions that stock MLIR calls ---------------------===//
+//===- Mgpu.cpp - mgpu functions called by stock MLIR ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// gpu-to-llvm of LLVM 22 emits calls to these names with these signatures.
-// They cannot report, so an error that sticks makes the rest do nothing in that
-// thread: nothing is launched on memory that could not be allocated. Messages
-// begin with the words of MLIR's CUDA wrappers.
+// gpu-to-llvm of LLVM 22 calls these names and signatures. They return no
+// status, so after an error the thread's further calls do nothing: no kernel
+// runs on memory that failed to allocate. Messages begin like MLIR's CUDA
+// wrappers.
 //===----------------------------------------------------------------------===//
 
 #include "../Error.h"
@@ -23,8 +23,7 @@ using namespace mx::runtime;
 
 namespace {
 
-/// An exported function, and the call of the driver that MLIR's wrapper of the
-/// same name makes and names in its messages.
+/// Exported function, and the driver call named by MLIR's wrapper.
 struct Caller {
   const char *driverCall;
   const char *function;
@@ -32,20 +31,20 @@ struct Caller {
       : driverCall(driverCall), function(function) {}
 };
 
-/// Does something and reports, after an error too.
+/// Runs and reports `call` even after an error.
 template <typename Call>
 void always(const Caller &caller, Call call) {
   attempt(call, caller.function, caller.driverCall);
 }
 
-/// Does nothing after an error.
+/// Runs `call` unless this thread has an error.
 template <typename Call>
 void unlessFailed(const Caller &caller, Call call) {
   if (!hasError())
     always(caller, call);
 }
 
-/// Of mxNextLaunchFlags.
+/// Flags set by mxNextLaunchFlags.
 thread_local int32_t nextFlags = 0;
 
 void launchKernel(const Caller &caller, void *function, mxLaunchConfig config,
@@ -56,7 +55,7 @@ void launchKernel(const Caller &caller, void *function, mxLaunchConfig config,
       return {MX_ERROR_UNSUPPORTED,
               "expected kernel parameters as an array of pointers, found "
               "the driver's `extra` form"};
-    // Where its stream is, as the memory that host code gives it.
+    // Runs on the stream's device, like host code's memory functions.
     Device *device = soleDevice.load(std::memory_order_relaxed);
     if (!device)
       if (Error error = findStreamOwner(config.stream, device))
@@ -122,7 +121,7 @@ MX_MGPU void mgpuLaunchKernel(void *function, intptr_t gridX, intptr_t gridY,
                parameters, extra, int64_t(std::min<size_t>(count, INT64_MAX)));
 }
 
-// No count: the kernel's own parameters say how many pointers are read.
+// The kernel's parameter list gives the number of pointers.
 MX_MGPU void mgpuLaunchClusterKernel(void *function, intptr_t clusterX,
                                      intptr_t clusterY, intptr_t clusterZ,
                                      intptr_t gridX, intptr_t gridY,
@@ -145,7 +144,7 @@ MX_MGPU void mgpuLaunchClusterKernel(void *function, intptr_t clusterX,
 // Streams and events
 //===----------------------------------------------------------------------===//
 
-// What is released is released after an error too.
+// Resources are released even after an error.
 
 MX_MGPU void *mgpuStreamCreate() {
   void *stream = nullptr;
@@ -162,8 +161,8 @@ MX_MGPU void mgpuStreamDestroy(void *stream) {
            }));
 }
 
-// After an error too: kernels that were launched before it may still use what
-// is released next.
+// Runs even after an error: earlier kernels may use resources that are released
+// next.
 MX_MGPU void mgpuStreamSynchronize(void *stream) {
   always({"cuStreamSynchronize"}, onOwnerOfStream(stream, [&](Device &device) {
            return device.synchronizeStream(stream);
@@ -211,8 +210,8 @@ MX_MGPU void mgpuEventRecord(void *event, void *stream) {
 // Memory
 //===----------------------------------------------------------------------===//
 
-// Without a stream, as our own host code asks, which uses no other than the
-// default stream: a wait for the device would keep kernels from overlapping.
+// Generated host code passes no stream and uses only the default stream, so the
+// allocation is stream-ordered: waiting for the device would serialize kernels.
 MX_MGPU void *mgpuMemAlloc(uint64_t bytes, void *stream, bool hostShared) {
   void *memory = nullptr;
   auto alloc = [&](Device &device) {
@@ -245,7 +244,7 @@ MX_MGPU void mgpuMemcpy(void *to, void *from, size_t bytes, void *stream) {
     });
   else if (stream)
     unlessFailed({"cuMemcpyAsync"}, onOwnerOfStream(stream, copy));
-  else // one of the two may be the host's
+  else // either side may be host memory
     unlessFailed({"cuMemcpyAsync"}, onOwner(findOwner(to) ? to : from, copy));
 }
 
@@ -295,8 +294,8 @@ MX_MGPU void mgpuSetDefaultDevice(int32_t ordinal) {
 
 namespace {
 
-/// MLIR's ranked memref descriptor: two pointers, an offset in elements,
-/// `rank` sizes and `rank` strides.
+/// MLIR's ranked memref descriptor: two pointers, an offset in elements, `rank`
+/// sizes and `rank` strides.
 struct MemRef {
   char *allocated;
   char *aligned;
@@ -312,7 +311,7 @@ Error tooLarge(const char *what) {
           std::string(what) + ": expected at most 2^63-1 bytes, found more"};
 }
 
-/// The bytes of a dense memref.
+/// Computes the byte range of a dense memref.
 Error denseRange(int64_t rank, const MemRef &memref, int64_t elementBytes,
                  char *&begin, uint64_t &bytes) {
   int64_t offset = 0, size = 0;
@@ -340,9 +339,9 @@ Error denseRange(int64_t rank, const MemRef &memref, int64_t elementBytes,
   return {};
 }
 
-/// Device memory with these bytes, known to be there for any stream.
+/// Allocates device memory initialized with `data`, valid for every stream.
 Error place(Device &device, const void *data, size_t bytes, void *&memory) {
-  // Never none: an array without elements is there too.
+  // At least one byte, so empty arrays have an address.
   if (Error error = device.alloc(std::max<size_t>(bytes, 1), false, memory))
     return error;
   Error error;
@@ -356,8 +355,8 @@ Error place(Device &device, const void *data, size_t bytes, void *&memory) {
   return error;
 }
 
-/// A map in device memory, made once per content: generated code has no way
-/// to free it.
+/// Copies a tensor map to device memory, once for each content, because
+/// generated code cannot free maps.
 Error placeOnDevice(Device *device, const std::array<uint8_t, 128> &image,
                     void *&result) {
   static std::mutex *mutex = new std::mutex;
@@ -381,7 +380,7 @@ void *mxLoadConstant(void **keep, const void *data, int64_t bytes) {
     reportNull(keep ? "the bytes of the constant" : "an address that keeps it");
     return nullptr;
   }
-  // `keep` has room for one device; it is of the first one.
+  // `keep` holds the address for the first device only.
   static auto *mutex = new std::mutex;
   static auto *others = new std::map<std::pair<void **, Device *>, void *>;
   void *result = nullptr;
@@ -434,7 +433,7 @@ MX_MGPU void mgpuTensorMapEncodeTiled(
   });
 }
 
-// Dimensions of the memref and the box come outermost first.
+// Dimensions of memref and box are outermost first.
 static Error encodeMemRef(int64_t rank, const MemRef &memref, int64_t dataType,
                           int64_t interleave, int64_t swizzle,
                           int64_t l2Promotion, int64_t oobFill,
@@ -483,7 +482,7 @@ static Error encodeMemRef(int64_t rank, const MemRef &memref, int64_t dataType,
   return error ? error : placeOnDevice(device, image, result);
 }
 
-// Enumerations are passed as i64.
+// Takes enumerations as i64.
 MX_MGPU void *mgpuTensorMapEncodeTiledMemref(
     int64_t rank, const MemRef *memref, int64_t dataType, int64_t interleave,
     int64_t swizzle, int64_t l2Promotion, int64_t oobFill, int64_t *boxDims) {

@@ -1,7 +1,7 @@
-//===- ProgramInterface.cpp - The C interface of programs -----------------===//
+//===- ProgramInterface.cpp - C interface of programs ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Checks pointers, forwards, records the error: nothing is decided here.
+// Checks pointers, forwards the call and records errors.
 //===----------------------------------------------------------------------===//
 
 #include "../Error.h"
@@ -11,7 +11,7 @@
 using namespace mx;
 using namespace mx::runtime;
 
-/// Calls what needs an entry that is alive, which it stays meanwhile.
+/// Calls `call` with the entry, which stays alive during the call.
 template <class F>
 static int onEntry(mxEntry entry, F call,
                    const char *function = __builtin_FUNCTION()) {
@@ -24,7 +24,7 @@ static int onEntry(mxEntry entry, F call,
       function);
 }
 
-/// Calls what needs a program that is loaded, which it stays meanwhile.
+/// Calls `call` with the program, which stays loaded during the call.
 template <class F>
 static int onProgram(mxProgram program, F call,
                      const char *function = __builtin_FUNCTION()) {
@@ -153,7 +153,7 @@ int mxEntryGetInfo(mxEntry entry, mxEntryInfo *info) {
 static int32_t isTaken(const plan::Result &result) { return result.isTaken; }
 static int32_t isTaken(const plan::Argument &) { return 0; }
 
-/// Answers for value `index` of `values`; `shapeOf` gives its shape.
+/// Describes value `index` of `values`; `shapeOf` returns the shape.
 template <class T, class F>
 static int getValue(const char *function, mxEntry entry, int32_t index,
                     mxValueInfo *info, std::vector<T> plan::Entry::*values,

@@ -1,8 +1,7 @@
-//===- RuntimeInterface.cpp - The C interface of devices ------------------===//
+//===- RuntimeInterface.cpp - C interface of devices ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Checks pointers, finds the device, forwards, records the error: nothing is
-// decided here.
+// Checks pointers, finds the device, forwards the call and records errors.
 //===----------------------------------------------------------------------===//
 
 #include "../Error.h"
@@ -15,7 +14,7 @@ using namespace mx::runtime;
 
 namespace {
 
-/// A copy is made where its stream is, or else where the memory `of` is.
+/// Copies on the device of the stream, else on the device of the memory `of`.
 int copyBytes(Copy kind, void *to, const void *from, size_t bytes, void *stream,
               const void *of, const char *function = __builtin_FUNCTION()) {
   if (bytes == 0)
@@ -42,7 +41,7 @@ int mxGetInterfaceVersion() { return MX_INTERFACE_VERSION; }
 int mxSetDevice(const char *name) {
   if (!name)
     return reportNull("a device name");
-  // A device that was named must be there; auto may wait for a module.
+  // A named device must exist now; "auto" may wait for a module.
   return attempt(
       [&] { return setDevice(name, {}, std::string_view(name) != "auto"); });
 }
@@ -145,7 +144,7 @@ int mxStreamSynchronize(mxStream stream) {
 int mxStreamWait(mxStream stream, mxStream other) {
   if (stream == other)
     return MX_SUCCESS;
-  // A default stream is that of the other one's device.
+  // A default stream belongs to the device of the other stream.
   return attempt(onOwnerOfStream(other ? other : stream, [&](Device &device) {
     Device *waiting = &device;
     if (stream && other)
@@ -161,7 +160,7 @@ int mxStreamWait(mxStream stream, mxStream other) {
     Error error = device.recordEvent(event, other);
     if (!error)
       error = waiting->waitEvent(stream, event);
-    // The driver keeps it until it is not needed any more.
+    // The driver keeps the event until the last use.
     Error destroyed = device.destroyEvent(event);
     return error ? error : destroyed;
   }));
@@ -261,7 +260,7 @@ int mxModuleLoad(mxModule *module, const void *image, size_t bytes,
   });
 }
 
-// Nothing to unload is no error, as for free().
+// Null is accepted, like by free().
 int mxModuleUnload(mxModule module) {
   return module ? attempt([&] { return unloadModule(module); })
                 : int(MX_SUCCESS);

@@ -60,7 +60,7 @@ Error CudaDevice::open() {
 //===----------------------------------------------------------------------===//
 
 Error CudaDevice::alloc(size_t bytes, bool shared, void *&memory) {
-  // The driver refuses 0 bytes; tensors without elements are legal.
+  // The driver rejects 0 bytes, but tensors may be empty.
   size_t size = bytes ? bytes : 1;
   CUdeviceptr pointer = 0;
   Error error = run("allocating " + std::to_string(bytes) + " bytes", [&]() {
@@ -71,8 +71,8 @@ Error CudaDevice::alloc(size_t bytes, bool shared, void *&memory) {
   return error;
 }
 
-/// cuMemFree waits for the kernels that use the memory, but not if it came from
-/// a pool.
+/// Frees memory after the last use: cuMemFree waits for kernels, but not for
+/// memory from a pool.
 Error CudaDevice::free(void *memory) {
   bool isFromPool = takeInOrder(memory);
   return release("freeing memory", [&]() {
@@ -84,7 +84,7 @@ Error CudaDevice::free(void *memory) {
 Error CudaDevice::allocInOrder(size_t bytes, void *&memory) {
   if (!hasPools)
     return alloc(bytes, false, memory);
-  // Made first, so that nothing can fail once there is memory to lose.
+  // Allocated first, so nothing can fail after the device allocation.
   std::set<void *> noted = {nullptr};
   auto note = noted.extract(noted.begin());
   CUdeviceptr pointer = 0;
@@ -107,7 +107,7 @@ Error CudaDevice::freeInOrder(void *memory) {
   });
 }
 
-/// Whether memory is from allocInOrder; it is not any more.
+/// Removes memory from the allocations of allocInOrder; returns true if found.
 bool CudaDevice::takeInOrder(void *memory) {
   std::lock_guard<std::mutex> lock(mutex);
   return inOrder.erase(memory);
@@ -120,8 +120,8 @@ Error CudaDevice::copy(Copy kind, void *to, const void *from, size_t bytes,
     case Copy::ToDevice: {
       if (stream)
         return driver.memcpyHtoDAsync(address(to), from, bytes, stream);
-      // From pageable memory the call may return while the last bytes are
-      // still on their way, and other streams do not wait for them.
+      // A copy from pageable memory may return before the last bytes arrive,
+      // and other streams do not wait for them.
       CUresult result = driver.memcpyHtoD(address(to), from, bytes);
       return result ? result : driver.streamSynchronize(nullptr);
     }
@@ -178,7 +178,8 @@ Error CudaDevice::synchronizeStream(void *stream) {
               [&]() { return driver.streamSynchronize(stream); });
 }
 
-/// Where the runtime made an event: the driver does not tell.
+/// Owners of the events created by the runtime, because the driver cannot
+/// report them.
 struct Events {
   std::mutex mutex;
   std::map<void *, Device *> owners;
@@ -263,7 +264,7 @@ bool CudaDevice::isCapturing(void *stream) {
 }
 
 //===----------------------------------------------------------------------===//
-// The devices of the machine
+// Devices of the machine
 //===----------------------------------------------------------------------===//
 
 Error mx::runtime::countCudaDevices(int &count) {
@@ -279,7 +280,7 @@ Error mx::runtime::countCudaDevices(int &count) {
   return {};
 }
 
-/// GPUs that are in use, and how many the machine has.
+/// GPUs in use, and the number of GPUs of the machine.
 static std::atomic<CudaDevice *> openGpus[kMostGpus];
 static std::atomic<int> gpuCount = 0;
 
@@ -324,8 +325,7 @@ Device *mx::runtime::askGpuOfMemory(const void *memory) {
   const Driver *driver;
   if (!gpuCount || getDriver(driver))
     return nullptr;
-  // Together, as one that does not know an address says so by zeros and the
-  // call succeeds.
+  // One query for both: an unknown address sets zeros and succeeds.
   unsigned type = 0;
   int ordinal = -1;
   int attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
@@ -341,7 +341,7 @@ Device *mx::runtime::askGpuOfMemory(const void *memory) {
 Device *mx::runtime::findGpuOfStream(void *stream) {
   if (Device *only = getOnlyGpu())
     return only;
-  // The driver's names of default streams, of whatever device is current.
+  // The driver's default stream handles, valid for any current device.
   if (uintptr_t(stream) <= kStreamPerThread)
     return nullptr;
   const Driver *driver;

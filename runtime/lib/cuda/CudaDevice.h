@@ -1,8 +1,8 @@
-//===- CudaDevice.h - A GPU behind the CUDA driver --------------*- C++ -*-===//
+//===- CudaDevice.h - GPU device on top of the CUDA driver ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Uses the device's primary context, which PyTorch and the CUDA runtime use
-// too, and makes it current only for the length of a call.
+// Uses the device's primary context, shared with PyTorch and the CUDA runtime,
+// and makes it current only during a call.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_CUDA_CUDADEVICE_H
@@ -18,11 +18,12 @@
 
 namespace mx::runtime::cuda {
 
-/// Makes a context current, and the one before it again.
+/// Makes a context current for the lifetime of the object.
 class Current {
 public:
   Current(const Driver &driver, CUcontext context) : driver(driver) {
-    // Mostly it is: PyTorch's is the same one, and asking costs less.
+    // Usually current already (PyTorch uses the same context), and the query is
+    // cheaper than a push.
     CUcontext now = nullptr;
     if (driver.ctxGetCurrent(&now) == CUDA_SUCCESS && now == context)
       return;
@@ -52,8 +53,8 @@ public:
   CUfunction function = nullptr;
   int staticShared = 0;
   int requiredCluster = 1;
-  int64_t parameterCount = -1; ///< -1: the driver cannot tell
-  /// What the attributes allow so far. Who raises it holds the mutex.
+  int64_t parameterCount = -1; ///< -1: unknown to the driver
+  /// Limits set so far. Writers hold the mutex.
   std::mutex mutex;
   std::atomic<uint32_t> dynamicShared = 48 << 10;
   std::atomic<bool> nonPortable = false;
@@ -118,8 +119,8 @@ public:
   Error raiseLimits(CudaFunction &function, const Launch &launch);
   bool takeInOrder(void *memory);
 
-  /// Runs one driver call with the context current. `what` says what it does,
-  /// or is a function that does, for calls that have no time for a text.
+  /// Runs one driver call with the context current. `what` describes the call
+  /// for errors: a text, or a function that builds the text only on failure.
   template <typename What, typename Call>
   Error run(const What &what, Call call) {
     Current current(driver, context);
@@ -131,8 +132,8 @@ public:
     else
       return driver.error(what, result);
   }
-  /// The same for what is given back: when global destructors run, the driver
-  /// may have shut down already and taken everything with it.
+  /// Runs a driver call that releases a resource. Ignores a driver that has
+  /// shut down, as happens in global destructors.
   template <typename Call>
   Error release(const std::string &what, Call call) {
     Current current(driver, context);
@@ -141,7 +142,8 @@ public:
                ? driver.error(what, result)
                : Error();
   }
-  /// Waits, and names the kernel if one has failed meanwhile.
+  /// Runs a driver call that waits, and names the last kernel if a kernel
+  /// failed.
   template <typename Call>
   Error wait(const std::string &what, Call call) {
     Error error = run(what, call);
@@ -154,7 +156,7 @@ public:
     }
     return error;
   }
-  /// What is known of a kernel that goes.
+  /// Keeps the name of a kernel that is being destroyed, for messages.
   void forget(const CudaFunction &function) {
     std::lock_guard<std::mutex> lock(mutex);
     const CudaFunction *gone = &function;
@@ -171,9 +173,9 @@ private:
   mxDeviceInfo deviceInfo = {};
   bool hasPools = false;
   std::mutex mutex;
-  /// Allocations of allocInOrder that are not freed.
+  /// Live allocations of allocInOrder.
   std::set<void *> inOrder;
-  /// The kernel that was launched last, or its name where it is no more.
+  /// Last launched kernel, or its name once the kernel is destroyed.
   std::atomic<const CudaFunction *> lastKernel = nullptr;
   std::string lastName;
 };

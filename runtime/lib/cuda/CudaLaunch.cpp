@@ -1,7 +1,5 @@
-//===- CudaLaunch.cpp - Kernels on a GPU ----------------------------------===//
+//===- CudaLaunch.cpp - Modules, launches and tensor maps of a GPU --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// Modules, launches and tensor maps.
 //===----------------------------------------------------------------------===//
 
 #include "CudaDevice.h"
@@ -30,7 +28,7 @@ Error CudaDevice::load(Image &image, int optLevel,
   if (image.kind == Image::Ptx && !canRun(image.target))
     return {MX_ERROR_WRONG_TARGET, image.name + ": expected a module for " +
                                        gpu + ", found one for " + image.target};
-  // The assembler's log is the only place where it says what is wrong.
+  // Only the assembler's log describes the error.
   std::string log(16 << 10, '\0');
   int options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
                    CU_JIT_OPTIMIZATION_LEVEL};
@@ -111,14 +109,14 @@ Error CudaModule::getFunction(const char *kernel,
 // Launches
 //===----------------------------------------------------------------------===//
 
-/// More than 48 KiB of dynamic shared memory and clusters of more than 8 must
-/// be asked for once per kernel (CUDA programming guide, clusters and shared
-/// memory of compute capability 9.0).
+/// Raises the kernel's limits. More than 48 KiB of dynamic shared memory and
+/// clusters of more than 8 blocks must be enabled once for each kernel (CUDA
+/// programming guide, clusters and shared memory of compute capability 9.0).
 Error CudaDevice::raiseLimits(CudaFunction &function, const Launch &launch) {
   uint32_t cluster = launch.cluster[0] ? launch.cluster[0] * launch.cluster[1] *
                                              launch.cluster[2]
                                        : function.requiredCluster;
-  // Limits only rise, so that most launches take no lock.
+  // Limits only rise, so most launches need no lock.
   if (launch.dynamicSharedMemory <= function.dynamicShared &&
       (cluster <= 8 || function.nonPortable))
     return {};
@@ -197,7 +195,7 @@ Error CudaDevice::launch(Function &base, const Launch &launch,
     attribute.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
     attribute.value.cooperative = 1;
   }
-  // Written only where it changes: threads that launch share it.
+  // Written only on change, because launching threads share the cache line.
   if (lastKernel != &function)
     lastKernel = &function;
   auto shape = [](const uint32_t *v) {
@@ -228,16 +226,16 @@ Error CudaDevice::launch(Function &base, const Launch &launch,
 
 namespace {
 
-/// A map of a description, which says all that the driver asks, for a device.
+/// Cached tensor map of a device. `desc` holds all inputs of the driver call.
 struct EncodedMap {
   const CudaDevice *device;
   mx::target::TensorMapDesc desc;
   std::array<uint8_t, mx::target::kTensorMapBytes> bytes;
 };
 
-/// Maps that this thread has encoded last: a call in a loop encodes the same
-/// ones again, and the driver takes longer for one than the rest of a launch
-/// does.
+/// Returns the cache slot for a description. Each thread caches recent maps:
+/// loops encode the same maps again, which takes longer than the rest of a
+/// launch.
 EncodedMap &findEncoded(const mx::target::TensorMapDesc &desc) {
   static thread_local std::array<EncodedMap, 64> encoded = {};
   uint64_t hash = desc.globalAddress;
@@ -262,7 +260,7 @@ Error CudaDevice::encodeTensorMap(void *map,
         desc.strides.data(), desc.box.data(), desc.elementStrides.data(),
         int(desc.interleave), int(desc.swizzle), int(desc.l2), int(desc.fill));
   });
-  // The driver only says "invalid value".
+  // The driver reports only "invalid value".
   if (error.status == MX_ERROR_INVALID_VALUE)
     if (std::string rule = mx::target::check(desc); !rule.empty())
       error.text = "tensor map: " + rule;

@@ -1,8 +1,8 @@
-//===- Driver.cpp - Find the CUDA driver ----------------------------------===//
+//===- Driver.cpp - Loader of the CUDA driver -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A machine without a driver is the normal case, so what is missing is said in
-// words and never in a number.
+// Machines without a driver are common, so errors describe the missing part in
+// words.
 //===----------------------------------------------------------------------===//
 
 #include "Driver.h"
@@ -41,7 +41,7 @@ Error Driver::error(const std::string &what, CUresult result) const {
   for (const auto &entry : statuses)
     if (entry.result == result)
       status = entry.status;
-  // 700 and above, as far as kernels cause them, leave the context unusable.
+  // Errors of kernels, which leave the context unusable.
   if (result == CUDA_ERROR_ILLEGAL_ADDRESS ||
       result == CUDA_ERROR_LAUNCH_TIMEOUT ||
       (result >= CUDA_ERROR_HARDWARE_STACK_ERROR &&
@@ -74,7 +74,7 @@ static Error loadDriver(Driver &driver) {
   MX_CUDA_OPTIONAL_FUNCTIONS(X)
 #undef X
 
-  // Launch attributes and tensor maps came with CUDA 12.0.
+  // Launch attributes and tensor maps need CUDA 12.0.
   int version = 0;
   if (driver.driverGetVersion)
     driver.driverGetVersion(&version);

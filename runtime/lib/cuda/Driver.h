@@ -1,8 +1,8 @@
-//===- Driver.h - The part of the CUDA driver that is used ------*- C++ -*-===//
+//===- Driver.h - Subset of the CUDA driver API -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Declared here rather than taken from cuda.h, so that building needs no CUDA;
-// the numbers are those of the driver's stable binary interface.
+// Declared here instead of in cuda.h, so the build needs no CUDA. Values match
+// the driver's stable ABI.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_CUDA_DRIVER_H
@@ -39,8 +39,8 @@ enum : CUresult {
   CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE = 720,
 };
 
-/// CU_STREAM_PER_THREAD, a macro of cuda.h: the last of the handles that stand
-/// for a stream of whichever context is current.
+/// CU_STREAM_PER_THREAD, a macro of cuda.h: the largest handle that denotes a
+/// stream of the current context.
 constexpr uintptr_t kStreamPerThread = 2;
 
 enum : int {
@@ -161,7 +161,7 @@ static_assert(sizeof(CUlaunchConfig) == 56);
     (void *, int, unsigned, void *, const uint64_t *, const uint64_t *,        \
      const unsigned *, const unsigned *, int, int, int, int))
 
-// Newer than the oldest driver that works (12.4).
+// Not required: newer than the oldest supported driver (12.4).
 #define MX_CUDA_OPTIONAL_FUNCTIONS(X)                                          \
   X(funcGetParamInfo, cuFuncGetParamInfo,                                      \
     (CUfunction, size_t, size_t *, size_t *))                                  \
@@ -173,13 +173,14 @@ struct Driver {
   MX_CUDA_OPTIONAL_FUNCTIONS(X)
 #undef X
 
-  /// "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)".
+  /// Formats a result: "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access
+  /// was encountered)".
   std::string describe(CUresult result) const;
-  /// `what` failed with `result`: the error with the status that fits.
+  /// Converts the failure of `what` to an error with the matching status.
   Error error(const std::string &what, CUresult result) const;
 };
 
-/// Loads and initialises the driver on first use; the outcome stays. The
+/// Loads and initializes the driver on first use, and caches the outcome. The
 /// environment variable MX_CUDA_DRIVER names another library.
 Error getDriver(const Driver *&driver);
 

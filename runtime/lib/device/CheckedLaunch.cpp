@@ -1,8 +1,8 @@
-//===- CheckedLaunch.cpp - What every launch must obey --------------------===//
+//===- CheckedLaunch.cpp - Checks of launches and tensor maps -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The driver answers a bad launch with "invalid value". The limits that hold on
-// every device are checked here, where they can be named (CUDA programming
+// The driver reports a bad launch as "invalid value". Limits common to all
+// devices are checked here to name the argument at fault (CUDA programming
 // guide, technical specifications per compute capability).
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +37,7 @@ bool within(const int64_t *v, const int64_t *limits) {
   return true;
 }
 
-/// "" or what is wrong.
+/// Returns an error text, or "" if the shape is valid.
 std::string checkShape(const mxLaunchConfig &config, int64_t sharedLimit) {
   const int64_t *block = config.block, *cluster = config.cluster;
   if (!within(config.grid, kMaxGrid))
@@ -169,7 +169,7 @@ Error mx::runtime::encodeTensorMap(void *map,
   desc.l2 = TensorMapL2(a.l2Promotion);
   desc.fill = TensorMapFill(a.oobFill);
 
-  // The driver wants 64-byte alignment, which the caller's stack may lack.
+  // The driver requires 64-byte alignment, which the caller's stack may lack.
   alignas(kTensorMapAlignment) uint8_t image[kTensorMapBytes] = {};
   if (!empty) {
     if (!device)

@@ -1,7 +1,5 @@
-//===- CheckedLaunch.h - What every launch must obey ------------*- C++ -*-===//
+//===- CheckedLaunch.h - Checks of launches and tensor maps -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// Launches and tensor maps, checked before a device is asked for them.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_DEVICE_CHECKEDLAUNCH_H
@@ -11,14 +9,14 @@
 
 namespace mx::runtime {
 
-/// Checks what holds on every device and launches; an empty grid does nothing.
-/// `hostCode`: the device that host code, made for a GPU, launches on.
+/// Checks rules common to all devices and launches; does nothing for an empty
+/// grid. `hostCode` is the device for a launch by GPU host code.
 Error launch(mxFunction function, const mxLaunchConfig &config,
              void **parameters, int64_t count, Device *hostCode = nullptr);
 Error launch(Device &device, Function &function, const mxLaunchConfig &config,
              void **parameters, int64_t count, bool isForeign = false);
 
-/// The arguments of mxTensorMapEncodeTiled.
+/// Arguments of mxTensorMapEncodeTiled.
 struct TensorMapArguments {
   int64_t dataType, rank;
   const void *globalAddress;
@@ -26,7 +24,8 @@ struct TensorMapArguments {
   const int32_t *box, *elementStrides;
   int64_t interleave, swizzle, l2Promotion, oobFill;
 };
-/// Without a device it is for that of the address, or else the one in use.
+/// Encodes a map for `device`, else for the device of the address, else for the
+/// current device.
 Error encodeTensorMap(void *map, const TensorMapArguments &arguments,
                       Device *device = nullptr);
 

@@ -1,7 +1,8 @@
-//===- Handles.cpp - Modules and functions as callers hold them -----------===//
+//===- Handles.cpp - Handles of modules and functions ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Functions live as long as their module; asking twice gives the same handle.
+// Functions live as long as their module; a repeated lookup returns the same
+// handle.
 //===----------------------------------------------------------------------===//
 
 #include "Handles.h"
@@ -21,8 +22,8 @@ namespace {
 struct LoadedModule {
   Device *device;
   std::unique_ptr<Module> module;
-  /// Of host code: what it is loaded from for another device, and what it is
-  /// on those.
+  /// Image for loading on further devices, and the modules loaded there. Host
+  /// code only.
   Image image;
   int optLevel;
   std::map<Device *, std::unique_ptr<Module>> others;
@@ -32,7 +33,7 @@ struct LoadedModule {
   std::map<std::string, mxFunction, std::less<>> functions;
 };
 
-/// A function, and what it is of: the function goes first.
+/// Function and module. Member order destroys the function first.
 struct FunctionOfModule {
   std::shared_ptr<LoadedModule> module;
   std::unique_ptr<Function> function;
@@ -42,7 +43,8 @@ struct FunctionOfModule {
 using Modules = mx::HandleTable<mxModule, LoadedModule>;
 using Functions = mx::HandleTable<mxFunction, FunctionOfModule>;
 
-/// Never destroyed: global destructors of generated code unload modules.
+/// Returns the table of modules. Never destroyed, because global destructors of
+/// generated code unload modules.
 Modules &modules() {
   static Modules *modules = new Modules(mx::HandleKind::Module);
   return *modules;
@@ -101,9 +103,9 @@ Error mx::runtime::getFunction(mxModule handle, const char *name,
   if (!module)
     return noModule(handle);
   std::lock_guard<std::mutex> lock(module->mutex);
-  if (module->isUnloaded) // since it was found
+  if (module->isUnloaded) // since the lookup
     return noModule(handle);
-  // Null where an earlier call failed on the way.
+  // Null if an earlier lookup failed midway.
   mxFunction &known = module->functions[name];
   if (!known) {
     auto function = std::make_shared<FunctionOfModule>();
@@ -116,8 +118,8 @@ Error mx::runtime::getFunction(mxModule handle, const char *name,
   return {};
 }
 
-/// The function on another device than its module was loaded on, loaded there
-/// once.
+/// Returns the function on a device other than its module's, loading the module
+/// there once.
 static Error findOther(FunctionOfModule &function, Device &device,
                        Function *&result) {
   LoadedModule &module = *function.module;

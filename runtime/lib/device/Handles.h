@@ -1,9 +1,9 @@
-//===- Handles.h - Modules and functions as callers hold them ---*- C++ -*-===//
+//===- Handles.h - Handles of modules and functions -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Handles come back from callers in any state; those that are not alive are
-// refused instead of followed. A module that one thread unloads stays until the
-// launches of other threads that found a kernel of it have returned.
+// Callers may pass stale handles, so a handle is looked up and never
+// dereferenced. An unloaded module stays until launches of its kernels by other
+// threads have returned.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_DEVICE_HANDLES_H
@@ -13,19 +13,20 @@
 
 namespace mx::runtime {
 
-/// Host code loads its modules once, before it chooses a device: they are
-/// loaded again where they are launched.
+/// Loads a module. Host code loads modules before selecting a device, so they
+/// are loaded again on the device of a launch.
 Error loadModule(const void *image, size_t bytes, const char *name,
                  int optLevel, bool isOfHostCode, mxModule &module);
 Error unloadModule(mxModule module);
 Error getFunction(mxModule module, const char *name, mxFunction &function);
 
-/// A kernel and its module, which stays loaded while this exists.
+/// Kernel and its module, which stays loaded during the object's lifetime.
 struct LoadedFunction {
   Device *device = nullptr;
   std::shared_ptr<Function> function;
 };
-/// `wanted`: where a kernel of host code goes; null: where it was loaded.
+/// Finds a function. `wanted` is the target device of host code; null selects
+/// the device of the load.
 Error resolveFunction(mxFunction handle, Device *wanted,
                       LoadedFunction &loaded);
 

@@ -1,4 +1,4 @@
-//===- Owners.cpp - Whose memory, stream or event it is -------------------===//
+//===- Owners.cpp - Owning device of memory, streams and events -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 

@@ -1,9 +1,9 @@
-//===- Owners.h - Whose memory, stream or event it is -----------*- C++ -*-===//
+//===- Owners.h - Owning device of memory, streams and events ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Callers pass plain addresses and the driver's own handles, also of memory and
-// streams that another library made. What they belong to is asked of the one
-// who knows: the simulator of its ranges and tables, the driver of the rest.
+// Callers pass plain addresses and driver handles, including handles of other
+// libraries. The simulator looks up ranges and tables; the driver is queried
+// for the rest.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_DEVICE_OWNERS_H
@@ -13,37 +13,41 @@
 
 namespace mx::runtime {
 
-/// The device of an address; null for memory of the host that no device uses,
-/// and for what no device knows. Where the machine has one GPU the driver is
-/// not asked: any address that is not the simulator's counts as the GPU's, once
-/// that is in use.
+/// Returns the device of an address, or null for unknown addresses and unshared
+/// host memory. If the machine's only GPU is in use, the driver is not queried:
+/// every address outside the simulator counts as the GPU's.
 Device *findOwner(const void *memory);
-/// The same of what the driver says, also where there is one GPU.
+/// Returns the device of an address as reported by the driver, also with a
+/// single GPU.
 Device *askOwner(const void *memory);
-/// Of a stream. The default stream is of the device in use.
+/// Finds the device of a stream. The default stream belongs to the current
+/// device.
 Error findStreamOwner(void *stream, Device *&device);
-/// Of an event that the runtime made, or else the device in use.
+/// Finds the device of an event created by the runtime, else the current
+/// device.
 Error findEventOwner(void *event, Device *&device);
 
-/// That a stream, and an event, is one that the device can take. Simulated
-/// devices look themselves; the driver follows any pointer.
+/// Check that `device` can use the stream or event. Simulated devices check
+/// handles themselves; the driver would follow any pointer.
 Error checkStream(const Device &device, void *stream);
 Error checkEvent(const Device &device, void *event);
 
-/// Whether an address is of a simulated device's own memory, and of which.
+/// Returns true if an address belongs to a simulated device's own memory, and
+/// sets the ordinal.
 bool isSimAddress(const void *memory, int &ordinal);
-/// A simulated device that is in use; null for the others.
+/// Returns a simulated device in use, or null.
 Device *getOpenSimDevice(int ordinal);
-/// The simulated device that uses this memory of the host; null: none does.
+/// Returns the simulated device that shares this host memory, or null.
 Device *findSimSharing(const void *memory);
-/// The simulated device of a stream or an event; null where it is none.
+/// Returns the simulated device of a stream or event, or null.
 Device *findSimHandle(void *handle);
 
-/// GPUs that are in use; null for the others and for all other numbers.
+/// Returns a GPU in use, or null; any `ordinal` is accepted.
 Device *getOpenGpu(int ordinal);
-/// The only GPU of the machine if it is in use, else null.
+/// Returns the machine's only GPU if in use, else null.
 Device *getOnlyGpu();
-/// What the driver says of an address, a stream and an event of the runtime.
+/// Query the driver for the device of an address, a stream, or an event of the
+/// runtime.
 Device *askGpuOfMemory(const void *memory);
 Device *findGpuOfStream(void *stream);
 Device *findGpuOfEvent(void *event);

@@ -1,8 +1,8 @@
-//===- Selection.cpp - Which device is used -------------------------------===//
+//===- Selection.cpp - Selection of the current device --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// "auto" never fails: without a GPU that fits there is the simulator. A device
-// that was asked for by name is never replaced by another one.
+// "auto" never fails, because the simulator is the fallback. A device requested
+// by name is never replaced.
 //===----------------------------------------------------------------------===//
 
 #include "Selection.h"
@@ -18,13 +18,14 @@ using namespace mx::runtime;
 
 namespace {
 
-/// What was asked for, and what came of it so far.
+/// Requested device, and the resolution so far.
 struct Choice {
-  std::string requested; // "" : nothing, so the environment decides
+  std::string requested; // "": unset, the environment decides
   Device *device = nullptr;
 };
 
-/// Of the thread that chose first, for it and all that have chosen none.
+/// Choice of the first thread that selected a device, shared by all threads
+/// without a choice.
 struct Selection {
   std::mutex mutex;
   Choice choice;
@@ -37,19 +38,19 @@ Selection &selection() {
 }
 
 struct ThreadSelection {
-  /// Whether the choice of the process is this thread's.
+  /// True if this thread made the choice of the process.
   bool isFirst = false;
   bool hasOwn = false;
   Choice own;
-  /// Of setThreadDevice.
-  Device *over = nullptr;
+  /// Set by setThreadDevice.
+  Device *overriding = nullptr;
 };
 
 ThreadSelection &threadSelection() { return PerThread<ThreadSelection>::get(); }
 
 } // namespace
 
-/// The first GPU that can run `target`; null when there is none.
+/// Returns the first GPU that can run `target`, or null.
 static Device *findGpu(std::string_view target) {
   int count = 0;
   if (countCudaDevices(count))
@@ -63,7 +64,7 @@ static Device *findGpu(std::string_view target) {
   return nullptr;
 }
 
-/// The N of "KIND:N", 0 for "KIND", -1 for anything else.
+/// Returns N of "KIND:N", 0 for "KIND", -1 otherwise.
 static int parseOrdinal(std::string_view kind, std::string_view name) {
   if (name == kind)
     return 0;
@@ -103,7 +104,7 @@ static Error resolve(std::string_view name, std::string_view target,
   return getSimDevice(std::max(parseOrdinal("sim", name), 0), device);
 }
 
-/// `requested`, or without it what the environment says, resolved.
+/// Resolves `requested`, or MX_DEVICE if `requested` is empty.
 static Error resolveDefault(std::string_view requested, std::string_view target,
                             Device *&device) {
   const char *variable = getenv("MX_DEVICE");
@@ -112,13 +113,13 @@ static Error resolveDefault(std::string_view requested, std::string_view target,
   if (!variable || !*variable)
     return resolve("auto", target, device);
   Error error = resolve(variable, target, device);
-  // Not where another variable is named already.
+  // The text may name a variable already.
   if (error && error.text.compare(0, 3, "MX_") != 0)
     error.text = "MX_DEVICE: " + error.text;
   return error;
 }
 
-/// Resolves a choice where it is not yet.
+/// Resolves a choice once.
 static Error resolve(Choice &choice, std::string_view target, Device *&device) {
   if (!choice.device)
     if (Error error = resolveDefault(choice.requested, target, choice.device)) {
@@ -131,8 +132,8 @@ static Error resolve(Choice &choice, std::string_view target, Device *&device) {
 
 Error mx::runtime::getDevice(Device *&device, std::string_view target) {
   ThreadSelection &thread = threadSelection();
-  if (thread.over) {
-    device = thread.over;
+  if (thread.overriding) {
+    device = thread.overriding;
     return {};
   }
   if (thread.hasOwn)
@@ -149,7 +150,7 @@ Error mx::runtime::setDevice(std::string_view name, std::string_view target,
           now ? resolveDefault(name, target, choice.device) : checkName(name))
     return error;
   ThreadSelection &thread = threadSelection();
-  thread.over = nullptr;
+  thread.overriding = nullptr;
   Selection &s = selection();
   std::lock_guard<std::mutex> lock(s.mutex);
   if (!s.isChosen)
@@ -167,7 +168,7 @@ Error mx::runtime::setThreadDevice(std::string_view name) {
   if (!name.empty())
     if (Error error = resolve(name, {}, device))
       return error;
-  threadSelection().over = device;
+  threadSelection().overriding = device;
   return {};
 }
 

@@ -1,9 +1,9 @@
-//===- Selection.h - Which device is used -----------------------*- C++ -*-===//
+//===- Selection.h - Selection of the current device ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The device in use belongs to the thread. Threads that have chosen none use
-// that of the thread that chose first. The choice is made once, as late as
-// possible: a module that is loaded first may still decide it.
+// The current device belongs to the thread; other threads use the first choice.
+// A choice is resolved once, as late as possible, because a loaded module may
+// decide.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_DEVICE_SELECTION_H
@@ -13,18 +13,18 @@
 
 namespace mx::runtime {
 
-/// The device in use. Where none was chosen yet, `target` (may be empty)
-/// helps to choose.
+/// Returns the current device. If none was chosen, `target` (may be empty)
+/// takes part in the choice.
 Error getDevice(Device *&device, std::string_view target = {});
 
-/// Requests a device by name, or by "" what the environment says; with `now` it
-/// must be usable at once.
+/// Selects a device by name; "" selects the environment's choice. With `now`
+/// the device must be usable at once.
 Error setDevice(std::string_view name, std::string_view target, bool now);
 
-/// Puts a device over the choice, for this thread alone; "" takes it away.
+/// Overrides the choice for this thread; "" removes the override.
 Error setThreadDevice(std::string_view name);
 
-/// Changes to device `ordinal` of the kind in use.
+/// Selects device `ordinal` of the current kind.
 Error setOrdinal(int ordinal);
 
 } // namespace mx::runtime

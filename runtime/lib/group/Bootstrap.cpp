@@ -1,4 +1,4 @@
-//===- Bootstrap.cpp - How ranks come to be connected ---------------------===//
+//===- Bootstrap.cpp - Connection setup between ranks ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ using namespace mx::runtime;
 
 namespace {
 
-/// What each rank tells the others of itself.
+/// Description of a rank that is exchanged with all ranks.
 struct Card {
   static constexpr uint32_t kMagic = 0x6d786733;
   static constexpr size_t kAddresses = 8;
@@ -31,19 +31,19 @@ struct Card {
   uint32_t magic = kMagic;
   int32_t rank, size, ncclVersion;
   int32_t cannotStatus = MX_SUCCESS;
-  /// On the loopback interface, and on all interfaces.
+  /// Ports on the loopback interface and on all interfaces.
   uint16_t port = 0, outerPort = 0;
   char name[64] = {}, transport[8] = {}, version[64] = {}, cannot[1024] = {};
-  /// The same where 127.0.0.1 is the same machine.
+  /// Equal for ranks that reach each other through 127.0.0.1.
   char machine[64] = {};
-  /// Another one in each process, and how many descriptors it may have.
+  /// Unique number and descriptor limit of the process.
   uint64_t process = 0, descriptorLimit = 0;
   char addresses[kAddresses][48] = {};
-  /// That of rank 0 counts.
+  /// The token of rank 0 is used.
   uint8_t token[16] = {};
 };
 
-/// What a connection begins with, in both directions.
+/// First message of a connection, in both directions.
 struct Hello {
   uint8_t token[16];
   int32_t rank;
@@ -62,8 +62,8 @@ static std::string take(const char (&place)[N]) {
   return std::string(place, strnlen(place, N));
 }
 
-/// Of this boot, and of this namespace of networks: a container may have one of
-/// its own.
+/// Identifies this boot and network namespace, because a container may have its
+/// own network.
 static std::string describeMachine() {
   std::string boot;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
@@ -72,7 +72,7 @@ static std::string describeMachine() {
   return boot + "/" + std::to_string(network.st_ino);
 }
 
-/// Of this process, whose children have another one.
+/// Identifies this process; a forked child has another number.
 static uint64_t getProcessNumber() {
   static const uint64_t random = [] {
     uint64_t bits = 0;
@@ -116,12 +116,12 @@ static Card makeCard(const GroupConfig &config, uint16_t port,
 }
 
 //===----------------------------------------------------------------------===//
-// What has to agree
+// Common settings
 //===----------------------------------------------------------------------===//
 
-/// That the process of each rank may have as many descriptors as its ranks
-/// need: two connections to each peer, one where the rank listens, two that
-/// wake its thread, and some of other uses.
+/// Checks that the process of each rank may open enough descriptors: two
+/// connections to each peer, a listener, two to wake the thread, and a reserve
+/// for other uses.
 static Error checkDescriptors(const std::vector<Card> &cards) {
   uint64_t each = 2 * (cards.size() - 1) + 3;
   for (const Card &card : cards) {
@@ -147,7 +147,7 @@ static Error checkDescriptors(const std::vector<Card> &cards) {
   return {};
 }
 
-/// On every rank the same answer.
+/// Compares the cards. Every rank computes the same result.
 static Error checkCards(const GroupConfig &config,
                         const std::vector<Card> &cards) {
   const Card &first = cards[0];
@@ -174,7 +174,7 @@ static Error checkCards(const GroupConfig &config,
         {"version of NCCL", nccl::describeVersion(first.ncclVersion),
          nccl::describeVersion(card.ncclVersion)},
     };
-    // One that has no NCCL says so.
+    // A rank without NCCL records the reason.
     if (card.cannotStatus != MX_SUCCESS)
       return {card.cannotStatus,
               begin + who + " cannot take part: " + take(card.cannot)};
@@ -194,8 +194,8 @@ static Error checkCards(const GroupConfig &config,
 
 namespace {
 
-/// Connects one rank to all others: it calls those before it and waits for
-/// those after it.
+/// Connects a rank to all others: connects to lower ranks and accepts higher
+/// ranks.
 class Connector {
 public:
   Connector(const GroupConfig &config, const std::vector<Card> &cards,
@@ -227,14 +227,14 @@ private:
     return (isData ? mesh.data : mesh.control)[size_t(peer)];
   }
   Error call(int peer, uint32_t isData);
-  /// Sets `mayRetry` if the peer may not listen yet, as ranks on other machines
-  /// do once they have all cards, or has dropped the connection among
-  /// strangers.
+  /// Connects to one address. Sets `mayRetry` if the peer may not listen yet
+  /// (ranks on other machines listen after the exchange of cards), or if the
+  /// lobby dropped the connection.
   bool callAt(const Endpoint &endpoint, int peer, uint32_t isData,
               Deadline until, bool &mayRetry);
   Error waitForOthers();
   std::vector<int> missing() const;
-  /// True: the connection is no guest any more.
+  /// Returns true if the connection is no longer a guest.
   bool welcome(Lobby::Guest &guest);
 
   const GroupConfig &config;
@@ -277,9 +277,9 @@ Error Connector::call(int peer, uint32_t isData) {
     for (const auto &address : card.addresses)
       if (*address)
         addresses.push_back(take(address));
-  // One that no packet reaches must not take the time of the next one.
+  // An unreachable address must not use up the time of the next.
   auto share = config.timeout / int64_t(addresses.size() + 1);
-  // In rounds: another machine may have the first addresses as well.
+  // Rounds, because another machine may own the first addresses too.
   for (bool mayRetry = true; mayRetry && Clock::now() < deadline;) {
     mayRetry = false;
     for (const std::string &address : addresses)
@@ -333,7 +333,7 @@ bool Connector::welcome(Lobby::Guest &guest) {
       theirs.isData > 1 || place(theirs.rank, theirs.isData))
     return true;
   Hello mine = makeHello(theirs.isData);
-  // It fits the buffer of a new connection.
+  // Fits the send buffer of a new connection.
   if (sendAll(guest.socket, &mine, sizeof(mine), Clock::now()))
     place(theirs.rank, theirs.isData) = std::move(guest.socket);
   return true;

@@ -1,12 +1,11 @@
-//===- Bootstrap.h - How ranks come to be connected -------------*- C++ -*-===//
+//===- Bootstrap.h - Connection setup between ranks -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each rank takes two ports and tells the others which, through an exchange of
-// the caller: the only thing that it is used for. It listens at the first one
-// on the loopback interface alone, and at the second one once it knows that
-// ranks are on several machines. With the ports travels what has to agree, so
-// that each rank finds the same differences, and a random number by which ranks
-// know each other's connections from any others.
+// Each rank opens two ports and publishes them in a single exchange. The first
+// port listens on the loopback interface only; the second listens once ranks
+// are known to be on several machines. The exchange also carries all common
+// settings, so every rank finds the same differences, and a random token that
+// authenticates connections.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_GROUP_BOOTSTRAP_H
@@ -20,24 +19,25 @@
 
 namespace mx::runtime {
 
-/// mxGroupConfig after its checks.
+/// Checked mxGroupConfig.
 struct GroupConfig {
   std::string name;
   int rank = 0, size = 0;
   Clock::duration timeout = {};
   /// "host" or "nccl".
   std::string transport;
-  /// Why this rank cannot take part, "" if it can: the others learn it.
+  /// Reason why this rank cannot take part, sent to the other ranks; else no
+  /// error.
   Error cannot;
   int ncclVersion = 0;
   std::function<Error(const void *mine, size_t bytes, void *all)> exchange;
 };
 
-/// Connects every pair of ranks, in an exchange of `config`.
+/// Connects every pair of ranks by an exchange of `config`.
 Error connectRanks(const GroupConfig &config, Mesh &mesh);
 
-/// An exchange without the caller's help: rank 0 listens at `address`, the
-/// others connect to it. `config` stays the caller's.
+/// Builds an exchange without the caller's help: rank 0 listens on `address`
+/// and the other ranks connect. Copies `config`.
 Error makeExchange(const GroupConfig &config, const char *address,
                    std::function<Error(const void *, size_t, void *)> &result);
 

@@ -1,8 +1,7 @@
-//===- Collectives.h - What programs ask of a group -------------*- C++ -*-===//
+//===- Collectives.h - Operations of a group for programs -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The ranks of a group run the same program. Each calls the same functions in
-// the same order; those that say so are collective.
+// All ranks of a group call the collective functions in the same order.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_GROUP_COLLECTIVES_H
@@ -22,28 +21,30 @@ public:
   const std::string name;
   const int rank, size;
 
-  /// Collective: segment s of `window`, `bytes` long, becomes what rank s has
-  /// there. In the order of the stream. `entry` and `step` stand in messages.
+  /// Collective, stream-ordered. Fills segment s of `window`, `bytes` long,
+  /// with segment s of rank s. `entry` and `step` are used in messages.
   virtual Error allGather(Device &device, void *window, size_t bytes,
                           void *stream, const char *entry, int64_t step) = 0;
-  /// Collective: segment d of `from`, `bytes` long, goes to segment `rank` of
-  /// `to` on rank d. The two do not overlap.
+  /// Collective, stream-ordered. Copies segment d of `from`, `bytes` long, to
+  /// segment `rank` of `to` on rank d. The two buffers must not overlap.
   virtual Error allToAll(Device &device, const void *from, void *to,
                          size_t bytes, void *stream, const char *entry,
                          int64_t step) = 0;
-  /// Collective: the same bytes on all ranks, or MX_ERROR_MISMATCH, which names
-  /// two ranks and what they have. Either way the group goes on.
+  /// Collective. Fails with MX_ERROR_MISMATCH, naming two ranks and their
+  /// values, unless all ranks pass the same bytes. The group keeps working
+  /// after a mismatch.
   virtual Error compare(std::string_view what, const void *mine,
                         size_t bytes) = 0;
-  /// Collective: memory for windows of at least `bytes` on `device`.
+  /// Collective. Reserves at least `bytes` of window memory on `device`.
   virtual Error reserveWindows(Device &device, size_t bytes) = 0;
   virtual void *windows() const = 0;
   virtual size_t windowBytes() const = 0;
-  /// What the group died of; does not wait.
+  /// Returns the failure of the group without waiting.
   virtual Error status() const = 0;
 };
 
-/// The group of a handle, which stays while this does, or that it is none.
+/// Finds the group of a handle and keeps the group alive; fails for a stale
+/// handle.
 Error findCollectives(mxGroup handle, std::shared_ptr<Collectives> &ranks);
 
 } // namespace mx::runtime

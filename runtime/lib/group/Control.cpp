@@ -1,4 +1,4 @@
-//===- Control.cpp - How ranks learn that a group has failed --------------===//
+//===- Control.cpp - Agreement of ranks on a failure ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ struct MessageHeader {
   uint32_t kind, bytes;
 };
 constexpr uint32_t kMostMessageBytes = 1 << 16;
-/// Of a text: a report of the simulator may be longer than a message.
+/// Limit on an error text, because simulator reports may exceed a message.
 constexpr size_t kMostText = 1 << 13;
 
 int64_t now() {
@@ -33,8 +33,8 @@ int64_t now() {
 
 } // namespace
 
-/// How long a rank waits for what others have found: they say it at once unless
-/// they are stopped.
+/// Time to wait for other ranks' findings, which they send at once unless
+/// stopped.
 static Clock::duration getAgreementTime(Clock::duration timeout) {
   return std::clamp<Clock::duration>(timeout / 8, std::chrono::milliseconds(10),
                                      std::chrono::milliseconds(500));
@@ -64,7 +64,7 @@ Error Control::start(std::vector<Socket> connections, Watcher &watching) {
 
 void Control::wake() {
   uint64_t one = 1;
-  // It is readable in any case.
+  // A failed write is harmless: the event is readable already.
   [[maybe_unused]] ssize_t ignored = write(news.get(), &one, sizeof(one));
 }
 
@@ -82,7 +82,7 @@ void Control::finish() {
 }
 
 //===----------------------------------------------------------------------===//
-// Other threads
+// Calls from other threads
 //===----------------------------------------------------------------------===//
 
 Error Control::getStatus() const {
@@ -124,7 +124,7 @@ Error Control::await() {
 }
 
 //===----------------------------------------------------------------------===//
-// The watchdog
+// Watchdog
 //===----------------------------------------------------------------------===//
 
 void Control::run() {
@@ -136,8 +136,8 @@ void Control::run() {
   }
 }
 
-/// Ends the group where there is no memory for a message: the other ranks see
-/// the connections end.
+/// Ends the group if there is no memory for a message: other ranks detect the
+/// closed connections.
 void Control::collapse() {
   for (Peer &peer : peers)
     if (peer.socket)
@@ -145,14 +145,14 @@ void Control::collapse() {
   try {
     watcher->stop();
   } catch (const std::exception &) {
-    // What runs on a GPU ends with the connections of NCCL.
+    // Work on a GPU ends when NCCL's connections close.
   }
   if (published.load())
     return;
   candidate = Failure();
   candidate->status = MX_ERROR_OUT_OF_MEMORY;
   candidate->rank = candidate->finder = rank;
-  // So short that a string holds it in itself.
+  // Short enough for the string's inline buffer.
   candidate->text = "out of memory";
   publish();
 }
@@ -172,7 +172,7 @@ void Control::watch() {
         (isAgreed() || Clock::now() >= agreedBy))
       publish();
     std::lock_guard<std::mutex> lock(mutex);
-    // One that has found a failure tells it before it goes.
+    // A failure found by this rank is sent before the goodbye.
     if (isFinished && found.empty() && (!candidate || published.load()))
       return;
   }
@@ -210,8 +210,8 @@ void Control::sendTo(Peer &peer, Message kind, std::string_view bytes) {
   MessageHeader header = {kind, uint32_t(bytes.size())};
   std::string message(reinterpret_cast<char *>(&header), sizeof(header));
   message += bytes;
-  // Few and short: they fit the buffers of a peer that does not read. After
-  // half of one the rest would make no sense to it.
+  // Messages are few and short, so they fit the buffer of a peer that does not
+  // read. After a partial message the stream cannot be parsed.
   size_t sent = sendSome(peer.socket, message.data(), message.size()).bytes;
   if (sent && sent < message.size())
     shutdown(peer.socket.get(), SHUT_WR);
@@ -223,7 +223,7 @@ void Control::readFrom(int number) {
   for (;;) {
     Moved moved = receiveSome(peer.socket, bytes, sizeof(bytes));
     peer.received.append(bytes, moved.bytes);
-    // What it said before it went counts.
+    // Messages sent before the peer left still count.
     if (!takeMessages(number) || moved.isClosed)
       return lose(number);
     if (moved.bytes == 0)
@@ -272,7 +272,7 @@ void Control::lose(int number) {
   Peer &peer = peers[size_t(number)];
   peer.socket.close();
   gone[size_t(number)] = true;
-  // One that needs nothing more may go.
+  // A peer that said goodbye needs nothing more.
   if (peer.saidGoodbye)
     return;
   Place place = watcher->getPlace();
@@ -297,7 +297,7 @@ void Control::takeFound() {
     originate(std::move(failure));
 }
 
-/// One that waits too long asks once; the others answer, or do not.
+/// Asks the other ranks once about a stall.
 void Control::inquire() {
   std::optional<Stall> stall;
   {
@@ -322,8 +322,8 @@ void Control::inquire() {
   originate(inquiry->judge(isGone));
 }
 
-/// A failure that this rank has found, unless it knows of one already: a rank
-/// that has agreed to that of another one never comes with an earlier one.
+/// Proposes a failure found by this rank, unless a failure is known: a rank
+/// that has agreed to another rank's failure never proposes an earlier one.
 void Control::originate(Failure failure) {
   if (candidate)
     return;
@@ -344,7 +344,7 @@ void Control::consider(Failure failure) {
   watcher->stop();
 }
 
-/// Every rank that stays has said the same.
+/// Returns true if every remaining rank reported the same failure.
 bool Control::isAgreed() const {
   return std::all_of(peers.begin(), peers.end(), [&](const Peer &peer) {
     return !peer.socket || peer.saidGoodbye ||

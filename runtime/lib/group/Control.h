@@ -1,11 +1,11 @@
-//===- Control.h - How ranks learn that a group has failed ------*- C++ -*-===//
+//===- Control.h - Agreement of ranks on a failure --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A thread of each group, the watchdog, reads one connection to every peer. A
-// peer whose process ends is seen at once, as its connections are closed by the
-// system. The rank that finds a failure tells it to all others; what was found
-// first becomes the failure of the group on every rank. A rank waits a moment
-// for that agreement, so that one culprit is named everywhere.
+// Each group has a watchdog thread that reads one connection to every peer. The
+// system closes the connections of a process that ends, so peers notice at
+// once. A rank that finds a failure sends it to all others, and the earliest
+// failure becomes that of the group. Ranks wait briefly for this agreement, so
+// all name the same culprit.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_GROUP_CONTROL_H
@@ -22,14 +22,15 @@ namespace mx::runtime {
 
 class Control {
 public:
-  /// What the watchdog asks and tells; called in its thread, and must not wait.
+  /// Callbacks of the watchdog thread; they must not wait.
   class Watcher {
   public:
     virtual ~Watcher() = default;
     virtual Place getPlace() = 0;
-    /// The group has failed: what is running has to end.
+    /// Called on failure: ends the running operation.
     virtual void stop() {}
-    /// Every getPeriod(), while the group works: may call find() and stalls().
+    /// Called every getPeriod() while the group works; may call find() and
+    /// stalls().
     virtual void look() {}
     virtual Clock::duration getPeriod() { return std::chrono::hours(1); }
   };
@@ -38,28 +39,29 @@ public:
       : name(name), rank(rank), size(size), timeout(timeout) {}
   ~Control() { finish(); }
   Error start(std::vector<Socket> connections, Watcher &watcher);
-  /// Says goodbye and ends the thread.
+  /// Sends goodbye and ends the thread.
   void finish();
 
-  /// What the group has failed of. Does not wait; it never changes again, and
-  /// null means that the group works.
+  /// Returns the failure of the group, or null while it works. Does not wait;
+  /// the result never changes once set.
   const Failure *getFailure() const { return published.load(); }
   Error getStatus() const;
-  /// Readable from the moment of the failure.
+  /// Returns a descriptor, readable on failure.
   int getEvent() const { return failed.get(); }
-  /// This rank has found a failure.
+  /// Reports a failure found by this rank.
   void find(Failure failure);
-  /// The same where no memory is left to say what: ends the connections.
+  /// Ends the connections if there is no memory for a report.
   void giveUp();
-  /// This rank has waited too long: asks the others, which leads to a failure.
+  /// Reports a wait that is too long; the other ranks are asked, and a failure
+  /// follows.
   void stalls(Stall stall);
-  /// Waits for the agreement on which failure was the first, and returns that.
+  /// Returns the first failure after waiting for agreement.
   Error await();
   Error fail(Failure failure) {
     find(std::move(failure));
     return await();
   }
-  /// That a rank is gone, of its own will or not.
+  /// Returns true if a rank has left, regularly or not.
   bool isGone(int peer) const { return gone[size_t(peer)]; }
 
   const std::string name;
@@ -71,19 +73,19 @@ private:
   struct Peer {
     Socket socket;
     std::string received;
-    /// What it has said that the group failed of.
+    /// Failure reported by the peer.
     std::optional<Failure> told;
     bool saidGoodbye = false;
   };
 
   void run();
-  /// Until the group is destroyed.
+  /// Runs the thread until the group is destroyed.
   void watch();
   void waitForNews();
   void send(Message kind, std::string_view bytes = {});
   void sendTo(Peer &peer, Message kind, std::string_view bytes);
   void readFrom(int number);
-  /// False: what came is no message.
+  /// Returns false for malformed messages.
   bool takeMessages(int number);
   void handle(int number, uint32_t kind, std::string_view bytes);
   void lose(int number);
@@ -103,8 +105,7 @@ private:
   std::thread thread;
   Deadline nextLook;
 
-  /// Of the watchdog: the first failure so far, and until when others are
-  /// waited for.
+  /// Watchdog state: the first failure so far, and the deadline for agreement.
   std::optional<Failure> candidate;
   Deadline agreedBy;
   std::optional<Inquiry> inquiry;
@@ -112,7 +113,7 @@ private:
 
   std::mutex mutex;
   std::condition_variable agreed;
-  /// By other threads.
+  /// Reports of other threads.
   std::vector<Failure> found;
   std::optional<Stall> stalled;
   bool isFinished = false;

@@ -1,4 +1,4 @@
-//===- Group.cpp - Ranks that work together -------------------------------===//
+//===- Group.cpp - Group of ranks -----------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,7 @@ using namespace mx;
 using namespace mx::runtime;
 
 //===----------------------------------------------------------------------===//
-// Making and ending
+// Creation and destruction
 //===----------------------------------------------------------------------===//
 
 Group::Group(const GroupConfig &config, Device &device, Mesh mesh)
@@ -29,7 +29,7 @@ Error Group::create(const GroupConfig &config, Device &device,
   if (Error error = connectRanks(config, mesh))
     return error;
   std::vector<Socket> connections = std::move(mesh.control);
-  // A child has copies of mutexes that were locked, and none of the threads.
+  // A forked child holds copies of locked mutexes and none of the threads.
   auto destroy = [](Group *group) {
     if (group->forks == getForkCount())
       delete group;
@@ -99,7 +99,7 @@ Error Group::endOnException(Body body) {
   try {
     return body();
   } catch (const std::exception &thrown) {
-    // The others wait for this rank.
+    // The other ranks wait for this one.
     try {
       if (!control.getFailure())
         (void)refuse(links.getPlace().operation,
@@ -139,7 +139,7 @@ mxGroupInfo Group::getInfo() const {
 }
 
 //===----------------------------------------------------------------------===//
-// Collectives of data
+// Data collectives
 //===----------------------------------------------------------------------===//
 
 Error Group::check(Device &given, const Operation &operation, const void *first,
@@ -209,12 +209,12 @@ Error Group::allToAll(Device &given, const void *from, void *to, size_t bytes,
 }
 
 //===----------------------------------------------------------------------===//
-// Agreements of the hosts
+// Host agreements
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// A value of one rank, for a message.
+/// Formats a rank's value for a message.
 std::string show(std::string_view value) {
   bool isText = value.size() <= 200 &&
                 std::all_of(value.begin(), value.end(),
@@ -228,7 +228,7 @@ std::string show(std::string_view value) {
   return text + (value.size() > 16 ? "..." : "");
 }
 
-/// What one rank says to an agreement.
+/// Status of a rank in an agreement.
 struct Vote {
   int32_t status = MX_SUCCESS;
   char text[508] = {};
@@ -259,7 +259,8 @@ Error Group::compare(std::string_view what, const void *mine, size_t bytes) {
 
 Error Group::compareAlone(std::string_view what, const void *mine,
                           size_t bytes) {
-  // Sizes first, so that all send as much as the one that has most.
+  // Sizes are exchanged first, because all ranks send as many bytes as the
+  // largest value.
   uint64_t own = bytes;
   std::vector<uint64_t> sizes(static_cast<size_t>(size));
   if (Error error = links.exchange(what, &own, sizeof(own), sizes.data()))

@@ -1,11 +1,10 @@
-//===- Group.h - Ranks that work together -----------------------*- C++ -*-===//
+//===- Group.h - Group of ranks ---------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// All ranks make a group together, and each destroys it alone. A collective of
-// a group that has failed returns at once with what it failed of, on all ranks
-// alike. What a rank refuses ends the group, as the others wait for it; so does
-// an exception in a collective. A forked child is no rank: it may only forget
-// the groups of its parent.
+// All ranks create a group together; each destroys a handle. After a failure
+// every collective returns at once with the same error on all ranks. Argument
+// errors and exceptions in a collective end the group, because the other ranks
+// wait. A forked child is not a rank and may only destroy the parent's groups.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_GROUP_GROUP_H
@@ -21,7 +20,7 @@ namespace mx::runtime {
 
 class Group final : public Collectives {
 public:
-  /// On the device in use.
+  /// Collective. Creates a group on `device`, the current device.
   static Error create(const GroupConfig &config, Device &device,
                       std::shared_ptr<Group> &group);
   ~Group() override;
@@ -32,13 +31,14 @@ public:
                  void *stream, const char *entry, int64_t step) override;
   Error compare(std::string_view what, const void *mine, size_t bytes) override;
   Error reserveWindows(Device &device, size_t bytes) override;
-  /// Collective; the memory stays the caller's.
+  /// Collective. Uses the caller's memory for windows; ownership stays with the
+  /// caller.
   Error adoptWindows(void *memory, size_t bytes);
   void *windows() const override { return memory; }
   size_t windowBytes() const override { return memoryBytes; }
   Error status() const override { return control.getStatus(); }
 
-  /// Fails in a forked child of the process that made the group.
+  /// Fails in a forked child of the process that created the group.
   Error checkProcess() const;
   /// Ends the group on all ranks.
   Error abort(std::string_view why);
@@ -49,22 +49,22 @@ public:
 private:
   Group(const GroupConfig &config, Device &device, Mesh mesh);
   Error open(std::vector<Socket> connections, std::string_view transport);
-  /// Runs a collective that is alone. What it throws ends the group.
+  /// Runs a collective under the lock. An exception ends the group.
   template <typename Body>
   Error runAlone(Body body);
   template <typename Body>
   Error endOnException(Body body);
-  /// Runs a collective of the transport after its arguments are checked.
+  /// Checks arguments and runs a collective of the transport.
   template <typename Run>
   Error perform(Device &device, Operation operation, const void *first,
                 const void *second, void *stream, Run run);
   Error check(Device &device, const Operation &operation, const void *first,
               const void *second, void *stream) const;
-  /// Ends the group, as this rank cannot go on.
+  /// Ends the group because this rank cannot continue.
   Error refuse(const Operation &operation, Error reason);
   Error compareAlone(std::string_view what, const void *mine, size_t bytes);
   Error reserveAlone(Device &device, size_t bytes);
-  /// Collective: the error of the first rank that has one, on all of them.
+  /// Collective. Returns the error of the lowest failed rank on all ranks.
   Error agree(std::string_view what, const Error &mine);
 
   const uint32_t forks = getForkCount();
@@ -73,19 +73,18 @@ private:
   Wire wire;
   Links links;
   std::unique_ptr<Transport> transport;
-  /// One collective at a time.
+  /// Serializes collectives.
   std::mutex mutex;
   std::atomic<void *> memory = nullptr;
   std::atomic<size_t> memoryBytes = 0;
-  /// Windows that were reserved, also those that larger ones have replaced: a
-  /// CUDA graph may have their addresses.
+  /// Reserved windows, including replaced windows still used by a CUDA graph.
   std::vector<void *> reserved;
 };
 
-/// The group of a handle, which stays while this does.
+/// Finds the group of a handle and keeps the group alive.
 Error findGroup(mxGroup handle, std::shared_ptr<Group> &group);
 mxGroup addGroup(std::shared_ptr<Group> group);
-/// Takes the handle away.
+/// Removes the handle.
 Error removeGroup(mxGroup handle);
 
 } // namespace mx::runtime

@@ -1,8 +1,8 @@
-//===- HostTransport.cpp - Collectives over the connections of a group ----===//
+//===- HostTransport.cpp - Collectives through host memory ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Memory of a device is copied by the device, so that a simulated one knows
-// what is written; memory of the host is taken as it is.
+// The device copies device memory, so the simulator tracks the writes; host
+// memory is used directly.
 //===----------------------------------------------------------------------===//
 
 #include "Transport.h"
@@ -13,7 +13,7 @@ using namespace mx::runtime;
 
 namespace {
 
-/// Bytes of the host that nothing has written yet.
+/// Uninitialized host bytes.
 using Bytes = std::unique_ptr<char[]>;
 
 class HostTransport final : public Transport {
@@ -57,7 +57,7 @@ public:
   }
 
 private:
-  /// To or from the device, complete when it returns.
+  /// Copies to or from the device; complete on return.
   Error copy(void *to, const void *from, size_t bytes, void *stream) {
     Device &device = links.device;
     if (device.isCapturing(stream))

@@ -1,4 +1,4 @@
-//===- Inquiry.cpp - Who keeps a collective from ending -------------------===//
+//===- Inquiry.cpp - Search for the blocking rank -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -43,8 +43,8 @@ Failure Inquiry::blame(const std::vector<int> &ranks, const std::string &before,
               describeDuration(Clock::now() - stall.begin) + ")" + after};
 }
 
-/// Collectives on a GPU are told apart by what they are, not by their number;
-/// of long names only the beginning travels.
+/// Returns the comparable part: collectives on a GPU are identified by content,
+/// not by number, and long entry names are truncated.
 static Header toComparable(const Operation &operation) {
   Header header(Header(operation).toOperation());
   header.sequence = 0;

@@ -1,9 +1,9 @@
-//===- Inquiry.h - Who keeps a collective from ending -----------*- C++ -*-===//
+//===- Inquiry.h - Search for the blocking rank -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A rank that has waited too long asks where the others are. The watchdog of
-// each answers, unless its process is stopped. The rank that waits for another
-// one is not at fault: the one that is silent is, or that has not arrived.
+// A rank that has waited too long queries the position of all ranks. Each
+// watchdog answers unless its process is stopped. The rank at fault is a silent
+// rank or one that has not arrived, not a rank that waits for another.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_GROUP_INQUIRY_H
@@ -16,19 +16,19 @@
 
 namespace mx::runtime {
 
-/// A collective that takes too long.
+/// Overdue collective.
 struct Stall {
   Operation operation;
   Clock::time_point begin;
 };
 
-/// Where a rank is.
+/// Position of a rank.
 struct Place {
-  /// In `operation`; else after it.
+  /// True inside `operation`, false afterwards.
   bool isRunning = false;
   Operation operation;
 
-  /// " during all_gather, step 7 of @forward".
+  /// Formats the position: " during all_gather, step 7 of @forward".
   std::string describe() const;
   std::string serialize() const;
   static bool parse(std::string_view bytes, Place &place);
@@ -41,7 +41,7 @@ public:
         places(size_t(size)) {}
   void hear(int peer, Place place) { places[size_t(peer)] = std::move(place); }
   bool hasHeard(int peer) const { return places[size_t(peer)].has_value(); }
-  /// `isGone`: the ranks that have destroyed the group.
+  /// Finds the rank at fault; `isGone` marks ranks that destroyed the group.
   Failure judge(const std::vector<bool> &isGone) const;
 
 private:

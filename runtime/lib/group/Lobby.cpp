@@ -1,4 +1,4 @@
-//===- Lobby.cpp - Connections of unknown peers ---------------------------===//
+//===- Lobby.cpp - Connections of unauthenticated peers -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -10,9 +10,9 @@
 
 using namespace mx::runtime;
 
-/// A rank proves itself at once.
+/// Time for a connection to authenticate; ranks do so at once.
 static constexpr std::chrono::seconds kIdleTime(5);
-/// How long no connection is taken where no descriptor is left.
+/// Pause in accepting when descriptors are exhausted.
 static constexpr std::chrono::milliseconds kRest(50);
 
 bool Lobby::Guest::receive(size_t count) {
@@ -38,7 +38,7 @@ bool Lobby::hasChallenged() const {
   });
 }
 
-/// False: there is no other connection at the moment.
+/// Accepts one connection; returns false if none is pending.
 bool Lobby::accept(const Socket &listener) {
   bool isShort = false;
   Socket accepted = acceptNext(listener, isShort);
@@ -63,7 +63,7 @@ void Lobby::hearAll(const Hear &hear) {
 
 void Lobby::serve(const Socket &listener, Deadline until, const Hear &hear) {
   bool isResting = Clock::now() < rest;
-  // poll() passes over negative numbers.
+  // poll() ignores negative descriptors.
   std::vector<pollfd> waiting = {{isResting ? -1 : listener.get(), POLLIN, 0}};
   if (isResting)
     until = std::min(until, rest);
@@ -72,7 +72,7 @@ void Lobby::serve(const Socket &listener, Deadline until, const Hear &hear) {
     until = std::min(until, guest.deadline);
   }
   waitFor(waiting, until);
-  // Some at a time: whoever connects on and on gets no more.
+  // Bounded, so a flood of connections cannot block the loop.
   for (size_t i = 0; i < most && Clock::now() >= rest; ++i) {
     if (guests.size() >= most)
       hearAll(hear);

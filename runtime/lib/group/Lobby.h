@@ -1,10 +1,9 @@
-//===- Lobby.h - Connections of unknown peers -------------------*- C++ -*-===//
+//===- Lobby.h - Connections of unauthenticated peers -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Whoever reaches a port may connect to it. The number of connections that have
-// not proved yet to be of a rank is bounded, and so is their time. They never
-// keep ranks out: if there are too many, or no descriptor is left, the oldest
-// one is closed.
+// Any process may connect to a port. The number and age of unauthenticated
+// connections are limited. They never block ranks: at the limit, or without
+// free descriptors, the oldest connection is closed.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_GROUP_LOBBY_H
@@ -20,22 +19,24 @@ public:
     Socket socket;
     Deadline deadline;
     std::string received;
-    /// Random bytes that were sent to it.
+    /// Nonce sent to the guest.
     std::string challenge;
 
-    /// Receives until there are `count` bytes. False: there are fewer.
+    /// Receives up to `count` bytes in total; returns true once they are
+    /// complete.
     bool receive(size_t count);
     bool isClosed = false;
   };
-  /// Returns true if the connection is no guest any more: `hear` has moved its
-  /// socket elsewhere, or the lobby closes it.
+  /// Handler of received bytes. Returns true if the connection is no longer a
+  /// guest: the handler has moved the socket, or the lobby closes the
+  /// connection.
   using Hear = std::function<bool(Guest &)>;
 
-  /// For a group of `size` ranks.
+  /// Creates a lobby for a group of `size` ranks.
   explicit Lobby(int size);
-  /// Waits for guests until `until` at most, accepts them, and hears all.
+  /// Waits until `until` at most, accepts guests and calls `hear` for each.
   void serve(const Socket &listener, Deadline until, const Hear &hear);
-  /// Whether one of the guests was sent a challenge.
+  /// Returns true if a guest was sent a challenge.
   bool hasChallenged() const;
 
 private:
@@ -44,7 +45,7 @@ private:
 
   size_t most;
   std::vector<Guest> guests;
-  /// There are no descriptors: connections are not taken until then.
+  /// End of the pause after descriptors were exhausted.
   Deadline rest = {};
 };
 

@@ -1,4 +1,4 @@
-//===- Nccl.cpp - Find NCCL -----------------------------------------------===//
+//===- Nccl.cpp - Loader of NCCL ------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +39,7 @@ Error mx::runtime::nccl::checkVersion(int version, const std::string &path) {
               "another library of the process loads this one"};
 }
 
-/// Where a function of the library was loaded from.
+/// Returns the path of the library that contains a function.
 static std::string findPath(void *function) {
   Dl_info info = {};
   return dladdr(function, &info) && info.dli_fname ? info.dli_fname : kName;
@@ -48,7 +48,7 @@ static std::string findPath(void *function) {
 Error mx::runtime::nccl::load(Library &library) {
   const char *named = getenv("MX_NCCL_LIBRARY");
   const char *path = named && *named ? named : kName;
-  // Two NCCLs in a process get in each other's way.
+  // Prefer a loaded NCCL: two copies in a process conflict.
   void *loaded = dlopen(kName, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
   if (!loaded)
     loaded = dlopen(path, RTLD_NOW | RTLD_LOCAL);

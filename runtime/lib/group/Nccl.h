@@ -1,8 +1,8 @@
-//===- Nccl.h - The part of NCCL that is used -------------------*- C++ -*-===//
+//===- Nccl.h - Subset of the NCCL API --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Declared here rather than taken from nccl.h, so that building needs no NCCL:
-// its host interface, which is stable.
+// Declared here instead of in nccl.h, so the build needs no NCCL. The host
+// interface is stable.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_GROUP_NCCL_H
@@ -25,13 +25,13 @@ enum : Result {
 };
 enum : int { kUint8 = 1 };
 
-/// ncclUniqueId.
+/// Layout of ncclUniqueId.
 struct UniqueId {
   char bytes[128];
 };
 
-/// ncclConfig_t of 2.28. An older library reads its beginning, a newer one
-/// knows from `version` what is missing.
+/// Layout of ncclConfig_t in NCCL 2.28. Older libraries read a prefix; newer
+/// libraries find missing fields by `version`.
 struct Config {
   size_t size = sizeof(Config);
   unsigned magic = 0xcafebeef;
@@ -74,7 +74,7 @@ struct Config {
   X(groupStart, ncclGroupStart, Result, ())                                    \
   X(groupEnd, ncclGroupEnd, Result, ())
 
-// Since 2.28.
+// NCCL 2.28 and later.
 #define MX_NCCL_OPTIONAL_FUNCTIONS(X)                                          \
   X(allToAll, ncclAlltoAll, Result,                                            \
     (const void *, void *, size_t, int, Communicator, Stream))
@@ -87,22 +87,21 @@ struct Library {
   int version = 0;
   std::string path;
 
-  /// `what` failed with `result`, and what NCCL says of it.
+  /// Converts the failure of `what` to an error with NCCL's explanation.
   Error error(const std::string &what, Result result,
               Communicator communicator) const;
 };
 
-/// "2.28.9".
+/// Formats a version: "2.28.9".
 std::string describeVersion(int version);
 
-/// Why a library of that version cannot be used, if it cannot.
+/// Fails if the library version is unsupported.
 Error checkVersion(int version, const std::string &path);
 
-/// Loads the NCCL of the process: one that is there already, as by PyTorch;
-/// else what MX_NCCL_LIBRARY names; else libnccl.so.2 where the loader finds
-/// it.
+/// Loads NCCL: a copy already in the process (as with PyTorch), else
+/// MX_NCCL_LIBRARY, else libnccl.so.2 from the loader's path.
 Error load(Library &library);
-/// The same once: the outcome stays.
+/// Loads NCCL once and caches the outcome.
 Error getLibrary(const Library *&library);
 
 } // namespace mx::runtime::nccl

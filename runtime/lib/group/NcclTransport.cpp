@@ -1,11 +1,11 @@
-//===- NcclTransport.cpp - Collectives of GPUs ----------------------------===//
+//===- NcclTransport.cpp - Collectives between GPUs by NCCL ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A call of NCCL may wait for its peers: when the communicator is made, and in
-// the first collective of a kind. The first is done by a thread of its own, and
-// the watchdog ends the communicator, also while a call waits, in another one.
-// (A communicator that does not block would do every launch in a thread of its
-// own, which takes longer, and which no CUDA graph can capture.)
+// NCCL calls may wait for peers: communicator creation, and the first
+// collective of each kind. Creation runs in its own thread, and the watchdog
+// aborts the communicator in another thread while a call waits. A nonblocking
+// communicator would run each launch in a thread, which is slower and cannot be
+// captured by a CUDA graph.
 //===----------------------------------------------------------------------===//
 
 #include "Nccl.h"
@@ -23,26 +23,27 @@ using namespace mx::runtime;
 
 namespace {
 
-/// Outlives the transport where NCCL does not come back.
+/// State that outlives the transport if NCCL does not return.
 struct Shared {
   std::mutex mutex;
   std::condition_variable changed;
   nccl::Communicator communicator = nullptr;
-  /// Of the call that makes it.
+  /// Result of communicator creation.
   std::optional<nccl::Result> made;
-  /// No call may use it any more; it is gone.
+  /// Set when calls are no longer allowed, and when the communicator is gone.
   std::atomic<bool> isEnded = false;
   bool isGone = false;
 };
 
-/// How long a call may take when the communicator has to end, and how long that
-/// may take: NCCL waits for the CUDA graphs that have collectives of it.
+/// Longest wait for a running call before an abort, and for the abort itself:
+/// NCCL waits for CUDA graphs with collectives of the communicator.
 constexpr std::chrono::milliseconds kPatience(100), kFarewell(2000);
 
-/// From the end of the process on NCCL is not called, as it takes itself apart.
+/// Set at process exit: NCCL must not be called while its own exit handlers
+/// run.
 std::atomic<bool> isExiting = false;
 
-/// Memory and a stream for the first collectives.
+/// Memory and stream for the first collectives.
 struct Scratch {
   explicit Scratch(Device &device) : device(device) {}
   ~Scratch() {
@@ -94,7 +95,7 @@ private:
   template <typename Call>
   Error run(const Operation &operation, void *stream, const char *what,
             Call call);
-  /// Makes the communicator, without a wait for longer than the time-out.
+  /// Creates the communicator within the time-out.
   Error connect(const nccl::UniqueId &id);
   Error exchangeAll(const Operation &operation, const void *from, void *to,
                     void *stream);
@@ -114,7 +115,7 @@ private:
 // Calls
 //===----------------------------------------------------------------------===//
 
-/// One call of NCCL, with the device current.
+/// Runs an NCCL call with the device current.
 template <typename Call>
 Error NcclTransport::call(const char *what, Call call) {
   nccl::Result result = nccl::kSuccess;
@@ -164,7 +165,7 @@ Error NcclTransport::allToAll(const Operation &operation, const void *from,
   });
 }
 
-/// Before NCCL 2.28.
+/// Exchanges segments by send and receive, for NCCL before 2.28.
 Error NcclTransport::exchangeAll(const Operation &operation, const void *from,
                                  void *to, void *stream) {
   size_t bytes = size_t(operation.bytes);
@@ -184,13 +185,14 @@ Error NcclTransport::exchangeAll(const Operation &operation, const void *from,
 }
 
 //===----------------------------------------------------------------------===//
-// Begin and end
+// Creation and destruction
 //===----------------------------------------------------------------------===//
 
 Error NcclTransport::open() {
   if (Error error = nccl::getLibrary(library))
     return error;
-  // After the library was loaded, so that this comes before its own end.
+  // Registered after loading the library, to run before the library's exit
+  // handlers.
   [[maybe_unused]] static const int noted =
       std::atexit([] { isExiting = true; });
   if (Error error = progress.open())
@@ -224,7 +226,7 @@ Error NcclTransport::connect(const nccl::UniqueId &id) {
     std::unique_lock<std::mutex> lock(shared->mutex);
     shared->communicator = result || error ? nullptr : made;
     shared->made = error ? nccl::kSystemError : result;
-    // The rank waits for it no more.
+    // The rank no longer waits for the communicator.
     if (shared->isEnded && shared->communicator && !isExiting) {
       lock.unlock();
       library->commAbort(made);
@@ -256,8 +258,8 @@ Error NcclTransport::connect(const nccl::UniqueId &id) {
              : Error();
 }
 
-/// The first collective of a kind connects the GPUs, which takes time and may
-/// fail: not in the first step of a program.
+/// Runs each kind of collective once. The first run connects the GPUs, which is
+/// slow and may fail, and must not happen in a program's first step.
 Error NcclTransport::tryOut() {
   constexpr size_t kBytes = 4096;
   size_t size = size_t(links.control.size), rank = size_t(links.control.rank);
@@ -275,7 +277,7 @@ Error NcclTransport::tryOut() {
   if (!error)
     error =
         allToAll(begin(Operation::AllToAll), scratch.from, scratch.to, stream);
-  // The watchdog ends what does not end by itself.
+  // The watchdog ends a hanging collective.
   if (!error)
     error = device.synchronizeStream(stream);
   std::vector<char> gathered(size * kBytes), sent(size * kBytes);
@@ -296,7 +298,7 @@ Error NcclTransport::tryOut() {
   return error;
 }
 
-/// Gives the communicator back; where that takes long, a thread goes on.
+/// Destroys the communicator, in a background thread if this takes long.
 void NcclTransport::close() {
   Deadline deadline = Clock::now() + std::min<Clock::duration>(
                                          links.control.timeout, kFarewell);
@@ -318,7 +320,7 @@ void NcclTransport::close() {
     shared->changed.wait_until(lock, deadline, [&] { return shared->isGone; });
 }
 
-/// Joins the thread that ends the communicator, or leaves it to itself.
+/// Joins or detaches the thread that destroys the communicator.
 void NcclTransport::leaveEnder() {
   if (!ender.joinable())
     return;
@@ -332,12 +334,12 @@ void NcclTransport::leaveEnder() {
 }
 
 //===----------------------------------------------------------------------===//
-// The watchdog
+// Watchdog
 //===----------------------------------------------------------------------===//
 
 void NcclTransport::stop() {
   ender = std::thread([shared = shared, library = library] {
-    // A call that waits for a peer goes on when the communicator ends.
+    // A call that waits for a peer returns when the communicator is aborted.
     std::unique_lock<std::mutex> lock(shared->mutex, std::defer_lock);
     auto begin = Clock::now();
     while (!lock.try_lock() && Clock::now() - begin < kPatience)
@@ -356,7 +358,7 @@ void NcclTransport::stop() {
   });
 }
 
-/// Where the GPU is counts, as the host is ahead.
+/// Returns the position of the GPU, because the host runs ahead.
 Place NcclTransport::getPlace() {
   Place gpu = progress.getPlace(), host = links.getPlace();
   if (gpu.isRunning || (!host.isRunning && gpu.operation.sequence))
@@ -372,7 +374,7 @@ void NcclTransport::look() {
     for (int i = 0; i < control.size; ++i)
       isAlone |= i != control.rank && control.isGone(i);
     auto limit = control.timeout;
-    // A rank that has gone will not send any more.
+    // A rank that has left sends nothing more.
     if (isAlone)
       limit = std::min<Clock::duration>(limit, std::chrono::seconds(1));
     if (Clock::now() - running->begin > limit)

@@ -1,4 +1,4 @@
-//===- Operation.cpp - A collective and what ends a group -----------------===//
+//===- Operation.cpp - Description of collectives and failures ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -10,7 +10,7 @@
 
 using namespace mx::runtime;
 
-/// FNV-1a, the same on every machine.
+/// FNV-1a hash, equal on every machine.
 static uint64_t hashText(std::string_view text) {
   uint64_t hash = 0xcbf29ce484222325;
   for (char c : text)
@@ -107,7 +107,7 @@ Failure mx::runtime::describeMismatch(const std::string &group, int rank,
                                       const Operation &mine, int other,
                                       const Operation &theirs) {
   auto describe = [&](int who, const Operation &operation) {
-    // Of the order only where all else is the same.
+    // The order is shown only if everything else is equal.
     std::string text = "rank " + std::to_string(who) + " is at " +
                        operation.describe() + " of " +
                        std::to_string(operation.bytes) + " bytes";

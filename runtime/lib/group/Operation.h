@@ -1,4 +1,4 @@
-//===- Operation.h - A collective and what ends a group ---------*- C++ -*-===//
+//===- Operation.h - Description of collectives and failures ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -11,30 +11,30 @@
 
 namespace mx::runtime {
 
-/// One collective of one rank.
+/// Collective from a rank's point of view.
 struct Operation {
   enum Kind : uint32_t { AllGather, AllToAll, Exchange };
   Kind kind = Exchange;
-  /// Of each segment.
+  /// Size of each segment.
   uint64_t bytes = 0;
-  /// Of the collectives of the group, from 1.
+  /// Number among the group's collectives, from 1.
   uint64_t sequence = 0;
-  /// Of a program; of an exchange what it is about.
+  /// Entry of the program; for an exchange, its subject.
   std::string entry;
   int64_t step = -1;
 
-  /// "all_gather, step 7 of @forward".
+  /// Formats the operation: "all_gather, step 7 of @forward".
   std::string describe() const;
 };
 
-/// An operation as ranks send it to each other, before its data.
+/// Operation as sent between ranks ahead of the data.
 struct Header {
   static constexpr uint32_t kMagic = 0x6d786772;
   uint32_t magic = kMagic;
   uint32_t kind = 0;
   uint64_t bytes = 0, sequence = 0, entryHash = 0;
   int64_t step = 0;
-  /// As much as fits; the hash is of the whole.
+  /// Truncated name; the hash covers the whole name.
   char entry[64] = {};
 
   Header() = default;
@@ -43,19 +43,18 @@ struct Header {
   bool operator==(const Header &other) const;
 };
 
-/// Why a group has failed: as the rank that found it sends it to the others, so
-/// that all of them say the same.
+/// Failure of a group, sent by the finder to all ranks.
 struct Failure {
   int32_t status = MX_SUCCESS;
-  /// The rank at fault, -1 where none is known, and the one that found it.
+  /// Rank at fault (-1 if unknown), and rank that found the failure.
   int32_t rank = -1, finder = -1;
   int64_t step = -1;
-  /// Nanoseconds since 1970: of several failures the first one counts.
+  /// Nanoseconds since 1970; the earliest failure wins.
   int64_t time = 0;
   std::string entry, text;
 
   std::string serialize() const;
-  /// False: the bytes are none.
+  /// Returns false if the bytes are malformed.
   static bool parse(std::string_view bytes, Failure &failure);
   bool isBefore(const Failure &other) const;
   bool isSame(const Failure &other) const {
@@ -63,11 +62,11 @@ struct Failure {
   }
 };
 
-/// "group ep: ".
+/// Returns the prefix of messages: "group ep: ".
 std::string beginMessage(const std::string &group);
-/// "rank 1", "ranks 1, 2 and 5".
+/// Formats ranks: "rank 1", "ranks 1, 2 and 5".
 std::string listRanks(const std::vector<int> &ranks);
-/// What two ranks are at that should be at the same.
+/// Describes two ranks' operations, which should match.
 Failure describeMismatch(const std::string &group, int rank,
                          const Operation &mine, int other,
                          const Operation &theirs);

@@ -1,4 +1,4 @@
-//===- Progress.cpp - Which collective a GPU is in ------------------------===//
+//===- Progress.cpp - Progress of collectives on a GPU --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -59,7 +59,7 @@ Operation Progress::find(uint32_t number) const {
 std::optional<Stall> Progress::look() {
   uint32_t begun = words->begun;
   bool isRunning = begun && !(begun & kEnded);
-  // What ended between this look and the next one is noted again.
+  // `ended` reveals an operation that ended and began again between two looks.
   if (words->ended || !isRunning || begun != last) {
     words->ended = 0;
     since = Clock::now();

@@ -1,12 +1,12 @@
-//===- Progress.h - Which collective a GPU is in ----------------*- C++ -*-===//
+//===- Progress.h - Progress of collectives on a GPU ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The stream writes two words of the host around each collective, also where a
-// CUDA graph repeats it, so that the watchdog sees where the GPU is without a
-// call of the driver, which might wait. Before a collective the first word
-// becomes its number. After it both become that number with the top bit set,
-// and the watchdog clears the second one when it has seen it: a collective that
-// has run for long is one in whose time the second word stayed zero.
+// The stream writes two host words around each collective, also in replays of a
+// CUDA graph, so the watchdog reads the GPU's position without driver calls,
+// which might block. Before a collective, the first word becomes its number.
+// Afterwards, both words become the number with the top bit set. The watchdog
+// clears the second word, so a collective is slow if that word stayed zero for
+// long.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_GROUP_PROGRESS_H
@@ -25,20 +25,21 @@ public:
   explicit Progress(Device &device) : device(device) {}
   Error open();
 
-  /// Equal collectives have one number, whenever they are put on a stream.
+  /// Returns the number of a collective; equal collectives share a number.
   uint32_t getNumber(const Operation &operation);
   Error markBegin(uint32_t number, void *stream);
   Error markEnd(uint32_t number, void *stream);
 
-  /// By the watchdog, now and then: the collective that the GPU is in and since
-  /// when it is in it, at least; none if it is in none.
+  /// Called regularly by the watchdog. Returns the running collective and a
+  /// lower bound of the running time, or none.
   std::optional<Stall> look();
-  /// Where the GPU is; `sequence` is 0 before its first collective.
+  /// Returns the position of the GPU; `sequence` is 0 before the first
+  /// collective.
   Place getPlace() const;
 
 private:
   static constexpr uint32_t kEnded = 1u << 31;
-  /// Of numbers; what comes later shares the last one.
+  /// Largest number, shared by all later collectives.
   static constexpr uint32_t kMost = 1 << 16;
   struct Words {
     volatile uint32_t begun, ended;
@@ -46,7 +47,7 @@ private:
   Operation find(uint32_t number) const;
 
   Device &device;
-  /// Never given back: a CUDA graph that outlives its group writes there.
+  /// Never freed: a CUDA graph may outlive the group and write there.
   Words *words = nullptr;
   uint32_t last = 0;
   Clock::time_point since = Clock::now();

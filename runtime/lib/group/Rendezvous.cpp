@@ -1,16 +1,16 @@
-//===- Rendezvous.cpp - An exchange through rank 0 ------------------------===//
+//===- Rendezvous.cpp - Exchange through rank 0 ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rank 0 listens at an address of the caller. Each of the others connects,
-// again and again until rank 0 listens there:
+// Rank 0 listens on the caller's address. The other ranks retry until they
+// connect:
 //
 //   request     rank, size, name of the group, size of the payload, a nonce
 //   challenge   a nonce of rank 0
 //   proof       HMAC of both and of the payload, then the payload
 //   reply       HMAC of both and of the body, then the body: all payloads
 //
-// The key is the secret of the job. A connection without a valid proof has no
-// effect on the group.
+// The key is the job's secret. A connection without a valid proof cannot affect
+// the group.
 //===----------------------------------------------------------------------===//
 
 #include "Bootstrap.h"
@@ -45,7 +45,7 @@ struct Challenge {
 
 struct Reply {
   static constexpr uint32_t kMagic = 0x6d786762;
-  /// Without a proof of rank 0: the proof of the other rank is wrong.
+  /// Status, sent without rank 0's proof, for a wrong proof.
   static constexpr int32_t kRefused = -1;
   uint32_t magic = kMagic;
   int32_t status = MX_SUCCESS;
@@ -53,11 +53,11 @@ struct Reply {
   Digest proof = {};
 };
 
-/// Of one rank, and of a text.
+/// Limit on a rank's payload and on a text.
 constexpr uint64_t kMostTextBytes = 1 << 16;
-/// How long a rank waits for a challenge: the listener may be no rank 0.
+/// Longest wait for a challenge, because the listener may not be a rank 0.
 constexpr std::chrono::seconds kChallengeTime(5);
-/// How long rank 0 waits for proofs before it tells an error to all.
+/// Time that rank 0 keeps waiting for proofs before reporting an error to all.
 constexpr std::chrono::seconds kFarewellTime(1);
 
 template <typename T>
@@ -73,7 +73,7 @@ public:
         endpoint(std::move(endpoint)), secret(std::move(secret)),
         deadline(Clock::now() + config.timeout) {}
 
-  /// Of rank 0, before anything else fails.
+  /// Opens rank 0's listener, before anything else can fail.
   Error listen() { return listenAt(endpoint, 2 * config.size + 16, listener); }
   Error exchange(const void *mine, size_t bytes, void *all) {
     return config.rank == 0 ? serve(mine, bytes, static_cast<char *>(all))
@@ -81,7 +81,7 @@ public:
   }
 
 private:
-  /// A rank that has proved to be one. It waits for the reply.
+  /// Authenticated rank that waits for the reply.
   struct Member {
     Socket socket;
     /// Request and challenge.
@@ -112,12 +112,13 @@ private:
                            : "MX_GROUP_SECRET is set here") +
            "; all ranks need the same one)";
   }
-  /// keepLocal() may have replaced the address by the loopback interface.
+  /// keepLocal() may have replaced the address by the loopback address.
   std::string describeReach() const {
     return secret.isLocal && endpoint.host == "127.0.0.1" &&
                    address.rfind("127.0.0.1:", 0) != 0
-               ? ": MX_GROUP_SECRET is not set here, so this rank meets only "
-                 "ranks of this machine without it, at 127.0.0.1"
+               ? ": MX_GROUP_SECRET is not set, so this rank connects only to "
+                 "other ranks without the variable, on this machine at "
+                 "127.0.0.1"
                : "";
   }
 
@@ -128,7 +129,7 @@ private:
   const Deadline deadline;
   Socket listener;
   std::vector<Member> members;
-  /// Ranks without a place: they learn the error.
+  /// Ranks that were refused; they receive the error.
   std::vector<Member> others;
   bool wasRefused = false;
 };
@@ -165,7 +166,7 @@ Error Rendezvous::serve(const void *mine, size_t bytes, char *all) {
                    (wasRefused ? describeRefusal("another process")
                                : describeReach())};
   }
-  // Ranks that are about to prove themselves learn the error as well.
+  // Ranks that are authenticating receive the error too.
   Error ignored = error;
   for (Deadline end = Clock::now() + kFarewellTime;
        error && lobby.hasChallenged() && Clock::now() < end;)
@@ -179,15 +180,15 @@ Error Rendezvous::serve(const void *mine, size_t bytes, char *all) {
 Error Rendezvous::check(const Request &request, size_t bytes) const {
   std::string begin = beginMessage(config.name);
   if (request.size != config.size || request.bytes != bytes)
-    return {MX_ERROR_MISMATCH, begin + "the ranks differ: rank 0 is of " +
-                                   std::to_string(config.size) + " and sends " +
-                                   std::to_string(bytes) + " bytes, rank " +
-                                   std::to_string(request.rank) + " is of " +
-                                   std::to_string(request.size) +
-                                   " and sends " +
-                                   std::to_string(request.bytes)};
+    return {MX_ERROR_MISMATCH,
+            begin + "the ranks differ: rank 0 expects " +
+                std::to_string(config.size) + " ranks and sends " +
+                std::to_string(bytes) + " bytes, rank " +
+                std::to_string(request.rank) + " expects " +
+                std::to_string(request.size) + " ranks and sends " +
+                std::to_string(request.bytes)};
   bool isRank = request.rank >= 1 && request.rank < config.size;
-  // A rank that has left while it waited may come again.
+  // A rank that disconnected while waiting may reconnect.
   if (!isRank || (members[size_t(request.rank)].socket &&
                   !isClosed(members[size_t(request.rank)].socket)))
     return invalidValue(
@@ -197,7 +198,8 @@ Error Rendezvous::check(const Request &request, size_t bytes) const {
   return {};
 }
 
-/// Sends a nonce in answer to a request. False: it is no request to this group.
+/// Answers a request with a nonce; returns false if the request is not for this
+/// group.
 bool Rendezvous::challenge(Lobby::Guest &guest) const {
   Request request;
   memcpy(&request, guest.received.data(), sizeof(request));
@@ -209,11 +211,11 @@ bool Rendezvous::challenge(Lobby::Guest &guest) const {
       drawRandom(sent.nonce, sizeof(sent.nonce)))
     return false;
   guest.challenge = toBytes(sent);
-  // It fits the buffer of a new connection.
+  // Fits the send buffer of a new connection.
   return sendAll(guest.socket, &sent, sizeof(sent), Clock::now());
 }
 
-/// True: the connection is no guest any more.
+/// Handles a guest; returns true if the connection is no longer a guest.
 bool Rendezvous::hear(Lobby::Guest &guest, size_t bytes, char *all,
                       Error &error) {
   Request request;
@@ -222,7 +224,7 @@ bool Rendezvous::hear(Lobby::Guest &guest, size_t bytes, char *all,
   if (guest.challenge.empty() && !challenge(guest))
     return true;
   memcpy(&request, guest.received.data(), sizeof(request));
-  // No more than belongs to a request, whoever sends.
+  // Limits the bytes read from any sender.
   constexpr size_t begin = sizeof(request) + sizeof(Digest);
   if (!guest.receive(begin + size_t(request.bytes)))
     return false;
@@ -258,7 +260,7 @@ void Rendezvous::answer(const Error &error, const void *all, size_t bytes) {
   Digest hashed = hashBytes(body);
   for (Member &other : others)
     members.push_back(std::move(other));
-  // A member that does not read the answer holds no other one up.
+  // A member that does not read must not delay the others.
   for (Member &member : members) {
     Reply reply;
     reply.status = error.status;
@@ -276,10 +278,10 @@ void Rendezvous::answer(const Error &error, const void *all, size_t bytes) {
 }
 
 //===----------------------------------------------------------------------===//
-// The others
+// Other ranks
 //===----------------------------------------------------------------------===//
 
-/// False: no rank 0 of this job has answered.
+/// Sends a request; returns false unless rank 0 of this job answers.
 bool Rendezvous::ask(const void *mine, size_t bytes, void *all, Error &error) {
   Socket socket;
   Request request;
@@ -292,7 +294,7 @@ bool Rendezvous::ask(const void *mine, size_t bytes, void *all, Error &error) {
   error = drawRandom(request.nonce, sizeof(request.nonce));
   if (error)
     return true;
-  // Rank 0 may wait as long, and tell who was missing.
+  // Rank 0 may use the whole time-out and then report missing ranks.
   Deadline last = deadline + 2 * kFarewellTime;
   if (!connectTo(endpoint, deadline, socket) ||
       !sendAll(socket, &request, sizeof(request), deadline) ||
@@ -338,7 +340,7 @@ Error Rendezvous::join(const void *mine, size_t bytes, void *all) {
               " (rank " + std::to_string(config.rank) + " waited " +
               describeDuration(config.timeout) + ")" +
               (wasRefused ? describeRefusal("this rank") : describeReach())};
-    // A rank 0 of another job may end soon.
+    // Another job's rank 0 may end soon.
     std::this_thread::sleep_for(
         std::chrono::milliseconds(wasRefused ? 100 : 5));
   }
@@ -346,16 +348,16 @@ Error Rendezvous::join(const void *mine, size_t bytes, void *all) {
 }
 
 //===----------------------------------------------------------------------===//
-// Making
+// Creation
 //===----------------------------------------------------------------------===//
 
-/// Without a secret of the job all ranks are on this machine, and nothing else
-/// may reach rank 0.
+/// Restricts the exchange to this machine. Without a job secret all ranks are
+/// local, and no remote peer may reach rank 0.
 static Error keepLocal(const GroupConfig &config, const char *address,
                        Endpoint &endpoint) {
   switch (locate(endpoint)) {
   case Location::Loopback:
-    // A name may stand for other addresses too.
+    // A name may resolve to further addresses.
     if (endpoint.host.find(':') == std::string::npos &&
         endpoint.host.rfind("127.", 0) != 0)
       endpoint.host = "127.0.0.1";
@@ -366,13 +368,13 @@ static Error keepLocal(const GroupConfig &config, const char *address,
     endpoint.host = "127.0.0.1";
     return {};
   case Location::Elsewhere:
-    // listenAt() says it of rank 0.
+    // On rank 0, listenAt() reports the error.
     return config.rank == 0
                ? Error()
                : invalidValue(beginMessage(config.name) + address +
-                              " is no address of this machine: expected "
-                              "MX_GROUP_SECRET, a random text that all ranks "
-                              "of a job on several machines have, found none");
+                              " is not an address of this machine: expected "
+                              "MX_GROUP_SECRET, a random text equal on all "
+                              "ranks of a job on several machines, found none");
   }
   return {};
 }

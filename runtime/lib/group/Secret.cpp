@@ -111,7 +111,7 @@ Error mx::runtime::drawRandom(void *bytes, size_t count) {
 }
 
 //===----------------------------------------------------------------------===//
-// The file of a user
+// Secret file of a user
 //===----------------------------------------------------------------------===//
 
 static constexpr size_t kLeastBytes = 16, kMostBytes = 4096, kFileBytes = 32;
@@ -119,11 +119,12 @@ static constexpr size_t kLeastBytes = 16, kMostBytes = 4096, kFileBytes = 32;
 static Error describeFile(const std::string &path, const std::string &found) {
   return invalidValue("expected the secret of groups of this user in " + path +
                       ", found " + found +
-                      ": set MX_GROUP_SECRET to a random text that all ranks "
-                      "have, or remove the file");
+                      ": set MX_GROUP_SECRET to the same random text on all "
+                      "ranks, or remove the file");
 }
 
-/// Makes the file, with its whole content, unless another process is faster.
+/// Creates the file atomically with its content, unless another process is
+/// first.
 static Error makeFile(const std::string &path) {
   uint8_t bytes[kFileBytes], suffix[8];
   for (auto [place, count] :
@@ -151,7 +152,7 @@ static Error makeFile(const std::string &path) {
                                          strerror(reason) + ")");
 }
 
-/// `isMissing`: there is no file.
+/// Reads the file; sets `isMissing` for a missing file.
 static Error readFile(const std::string &path, std::string &bytes,
                       bool &isMissing) {
   Socket file = Socket::make([&] {

@@ -1,4 +1,4 @@
-//===- Sockets.cpp - TCP connections that never block ---------------------===//
+//===- Sockets.cpp - Nonblocking TCP connections --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -55,11 +55,12 @@ void mx::runtime::waitFor(std::vector<pollfd> &events, Deadline deadline) {
 
 namespace {
 
-/// All open sockets. A forked child closes its copies before anything else.
-/// FD_CLOEXEC is for children that execute another program.
+/// All open sockets. A forked child closes all copies first; FD_CLOEXEC covers
+/// children that execute another program.
 class OpenSockets {
 public:
-  /// Never destroyed: threads may close sockets until the process ends.
+  /// Returns the registry. Never destroyed, because threads may close sockets
+  /// until process exit.
   static OpenSockets &get() {
     static auto *sockets = new OpenSockets;
     return *sockets;
@@ -90,7 +91,7 @@ uint32_t mx::runtime::getForkCount() { return OpenSockets::get().forks; }
 Socket Socket::make(const std::function<int()> &open) {
   OpenSockets &sockets = OpenSockets::get();
   Socket made;
-  // Nothing may throw once there is a descriptor.
+  // Allocated first: nothing may throw once the descriptor is open.
   std::set<int> fresh = {-1};
   auto node = fresh.extract(fresh.begin());
   std::lock_guard<std::mutex> lock(sockets.mutex);
@@ -108,7 +109,7 @@ void Socket::close() {
     return;
   OpenSockets &sockets = OpenSockets::get();
   std::lock_guard<std::mutex> lock(sockets.mutex);
-  // In a child the number may be that of another file.
+  // In a child the number may belong to another file.
   if (forks == sockets.forks) {
     sockets.numbers.erase(number);
     ::close(number);
@@ -144,7 +145,7 @@ bool mx::runtime::isClosed(const Socket &socket) {
       .isClosed;
 }
 
-/// Moves all bytes by `some`, which is told how many are done.
+/// Transfers all bytes by `some`, which receives the number of bytes done.
 template <typename Some>
 static bool moveAll(const Socket &socket, short events, size_t count,
                     Deadline deadline, Some some) {
@@ -203,7 +204,7 @@ Error mx::runtime::parseEndpoint(std::string_view text, Endpoint &endpoint) {
 
 namespace {
 
-/// What a name stands for.
+/// Resolved addresses of an endpoint.
 class Addresses {
 public:
   Addresses(const Endpoint &endpoint, int flags) {
@@ -283,7 +284,7 @@ Error mx::runtime::listenAt(Endpoint &endpoint, int backlog, Socket &result) {
     return invalidValue("cannot listen at " + where + ": " +
                         gai_strerror(addresses.failure));
   int reason = EADDRNOTAVAIL;
-  // An IPv6 socket takes connections of both kinds, where there is IPv6.
+  // IPv6 first, because an IPv6 socket accepts both kinds of connections.
   for (int wanted : {AF_INET6, AF_INET})
     for (addrinfo *address = addresses.first; address;
          address = address->ai_next) {
@@ -322,7 +323,7 @@ Socket mx::runtime::acceptNext(const Socket &listener, bool &isShort) {
   return accepted;
 }
 
-/// Whether a connection comes about.
+/// Waits for a connection; returns true on success.
 static bool connectTo(const addrinfo &address, Deadline deadline,
                       Socket &socket) {
   if (connect(socket.get(), address.ai_addr, address.ai_addrlen) == 0)
@@ -378,7 +379,8 @@ std::vector<std::string> mx::runtime::getAddresses() {
     else if (each->ifa_addr->sa_family == AF_INET6) {
       const in6_addr &address =
           reinterpret_cast<sockaddr_in6 *>(each->ifa_addr)->sin6_addr;
-      // Those of one link need its name, which is another one over there.
+      // Link-local addresses need an interface name, which differs between
+      // machines.
       if (!IN6_IS_ADDR_LINKLOCAL(&address))
         inet_ntop(AF_INET6, &address, text, sizeof(text));
     }

@@ -1,9 +1,9 @@
-//===- Sockets.h - TCP connections that never block -------------*- C++ -*-===//
+//===- Sockets.h - Nonblocking TCP connections ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every wait has a deadline. A write to a connection that the peer has closed
-// is an error, not a signal. A forked child keeps no socket of its parent: with
-// a copy of it, peers would not notice the death of the parent.
+// Every wait has a deadline. Writing to a closed connection is an error, not a
+// signal. A forked child closes the parent's sockets; otherwise peers would not
+// notice the parent's death.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_GROUP_SOCKETS_H
@@ -23,20 +23,21 @@ namespace mx::runtime {
 using Clock = std::chrono::steady_clock;
 using Deadline = Clock::time_point;
 
-/// For poll(): rounded up, so that the deadline has passed afterwards.
+/// Returns the time-out for poll(), rounded up so the deadline has passed
+/// afterwards.
 int millisecondsUntil(Deadline deadline);
-/// "0.3 s", "100 s".
+/// Formats a duration: "0.3 s", "100 s".
 std::string describeDuration(Clock::duration duration);
 
-/// The number of forks between the first process and this one.
+/// Returns the number of forks between the first process and this process.
 uint32_t getForkCount();
 
-/// A file descriptor with an owner.
+/// Owned file descriptor.
 class Socket {
 public:
   Socket() = default;
-  /// Owns the descriptor that `open` returns, if any. No fork happens between
-  /// the two, so `open` must not block. Keeps `errno`.
+  /// Takes ownership of the descriptor returned by `open`, if any. Forks are
+  /// excluded until then, so `open` must not block. Preserves `errno`.
   static Socket make(const std::function<int()> &open);
   Socket(Socket &&other) noexcept
       : number(std::exchange(other.number, -1)), forks(other.forks) {}
@@ -52,25 +53,25 @@ public:
 
 private:
   int number = -1;
-  /// Fork count of the process that opened it.
+  /// Fork count of the opening process.
   uint32_t forks = 0;
 };
 
-/// Waits for an event or the deadline. Never returns at once in a loop: if the
-/// system refuses to wait, the call sleeps for a moment.
+/// Waits for an event or the deadline. If the system refuses to wait, the call
+/// sleeps briefly, so loops never spin.
 void waitFor(std::vector<pollfd> &events, Deadline deadline);
 
-/// What became of bytes that were to be sent or received: how many went, or
-/// that none ever will.
+/// Result of a transfer: number of bytes, or a closed connection.
 struct Moved {
   size_t bytes = 0;
   bool isClosed = false;
 };
 Moved sendSome(const Socket &socket, const void *bytes, size_t count);
 Moved receiveSome(const Socket &socket, void *bytes, size_t count);
-/// Whether the peer has closed the connection and nothing is left to read.
+/// Returns true if the peer closed the connection and all data was read.
 bool isClosed(const Socket &socket);
-/// All of them, or false: the connection is closed or the deadline has passed.
+/// Transfer all bytes; return false if the connection closes or the deadline
+/// passes.
 bool sendAll(const Socket &socket, const void *bytes, size_t count,
              Deadline deadline);
 bool receiveAll(const Socket &socket, void *bytes, size_t count,
@@ -80,27 +81,28 @@ struct Endpoint {
   std::string host;
   uint16_t port = 0;
 };
-/// "host:port" or "[address]:port".
+/// Parses "host:port" or "[address]:port".
 Error parseEndpoint(std::string_view text, Endpoint &endpoint);
-/// Where a host is: an address of this machine that others reach, or not.
+/// Location of a host; `Here` is an address of this machine that other machines
+/// can reach.
 enum class Location { Unknown, Loopback, Here, Elsewhere };
 Location locate(const Endpoint &endpoint);
-/// Listens there; any address of the machine and any port where there is none.
-/// A backlog of 0 only takes the port, and listen() follows.
+/// Listens on an endpoint; an empty host means any address, port 0 any port. A
+/// backlog of 0 only reserves the port for startListening().
 Error listenAt(Endpoint &endpoint, int backlog, Socket &socket);
-/// False: the connections cannot be taken, `errno` says why.
+/// Starts listening; returns false and sets `errno` on failure.
 bool startListening(const Socket &socket, int backlog);
-/// The next connection; none if there is none at the moment, or if the process
-/// or the system has no descriptor or memory left for it: `isShort`.
+/// Returns the next connection, or none if nothing is pending. Sets `isShort`
+/// if descriptors or memory are exhausted.
 Socket acceptNext(const Socket &listener, bool &isShort);
-/// One attempt, until the deadline at most; false: no connection, and `errno`
-/// is ECONNREFUSED if nothing listens there.
+/// Tries to connect once before the deadline. On failure returns false; `errno`
+/// is ECONNREFUSED if nothing listens.
 bool connectTo(const Endpoint &endpoint, Deadline deadline, Socket &socket);
-/// Numeric addresses at which other machines may reach this one: those of the
-/// interface that MX_GROUP_INTERFACE names, or of all that are up.
+/// Returns numeric addresses by which other machines may reach this one: from
+/// the interface MX_GROUP_INTERFACE, or from all active interfaces.
 std::vector<std::string> getAddresses();
 
-/// The connections of a group, at the number of each peer; none to itself.
+/// Connections of a group, indexed by peer; none to itself.
 struct Mesh {
   std::vector<Socket> control, data;
 };

@@ -1,4 +1,4 @@
-//===- Transport.cpp - What all transports share --------------------------===//
+//===- Transport.cpp - Common parts of all transports ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 

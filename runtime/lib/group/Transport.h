@@ -1,4 +1,4 @@
-//===- Transport.h - How the bytes of collectives travel --------*- C++ -*-===//
+//===- Transport.h - Transports of collectives ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -9,20 +9,20 @@
 
 namespace mx::runtime {
 
-/// The connections of a rank, whatever the transport.
+/// Connections of a rank, independent of the transport.
 class Links {
 public:
   Links(Device &device, Control &control, Wire &wire)
       : device(device), control(control), wire(wire) {}
 
-  /// Collective, of memory of the host: `all` gets `bytes` of each rank, in
-  /// their order. `what` stands in messages.
+  /// Collective, on host memory. Fills `all` with `bytes` bytes of every rank
+  /// in rank order. `what` is used in messages.
   Error exchange(std::string_view what, const void *mine, size_t bytes,
                  void *all);
-  /// Marks the begin and the end of a collective, which gets the next number.
+  /// Mark the begin and end of a collective; `begin` assigns the next number.
   Operation begin(Operation operation);
   void end();
-  /// Where the host of this rank is.
+  /// Returns the position of this rank's host.
   Place getPlace();
 
   Device &device;
@@ -39,11 +39,11 @@ class Transport : public Control::Watcher {
 public:
   explicit Transport(Links &links) : links(links) {}
   virtual const char *getName() const = 0;
-  /// Of NCCL; 0 where there is none.
+  /// Returns the NCCL version, or 0 without NCCL.
   virtual int getVersion() const { return 0; }
-  /// Collective, once all ranks are connected.
+  /// Collective. Called once all ranks are connected.
   virtual Error open() { return {}; }
-  /// Waits until all that was begun here has ended, as long as the time-out.
+  /// Waits for all operations of this rank, within the time-out.
   virtual void close() {}
 
   virtual Error allGather(const Operation &operation, void *window,
@@ -56,12 +56,12 @@ protected:
   Links &links;
 };
 
-/// For a group of one rank.
+/// Creates the transport for a group of one rank.
 std::unique_ptr<Transport> makeLocalTransport(Links &links);
-/// By copies to the host and the connections of the group: for simulated
-/// devices, and for GPUs where there is no NCCL.
+/// Creates a transport by copies through the host and the group's connections,
+/// for simulated devices and for GPUs without NCCL.
 std::unique_ptr<Transport> makeHostTransport(Links &links);
-/// By NCCL, on the stream of the caller.
+/// Creates an NCCL transport on the caller's stream.
 std::unique_ptr<Transport> makeNcclTransport(Links &links);
 
 } // namespace mx::runtime

@@ -1,4 +1,4 @@
-//===- Wire.cpp - Bytes between all ranks of a group ----------------------===//
+//===- Wire.cpp - Data connections between all ranks ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -9,13 +9,13 @@
 
 using namespace mx::runtime;
 
-/// Both directions of the connection to one peer, for one collective.
+/// Both directions of one peer's connection for one collective.
 struct Wire::Lane {
   int peer;
   const Socket *socket;
   Segment segment;
   Header mine, theirs;
-  /// With the header.
+  /// Bytes, header included.
   size_t total, sent = 0, received = 0;
 
   bool isDone() const { return sent == total && received == total; }

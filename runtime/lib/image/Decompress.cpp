@@ -1,8 +1,8 @@
-//===- Decompress.cpp - LZ4 and Zstandard ---------------------------------===//
+//===- Decompress.cpp - LZ4 and Zstandard decompression -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// LZ4 is a page of code (LZ4 Block Format Description). Zstandard is not, and
-// its library is wherever LLVM is.
+// LZ4 takes a page of code (LZ4 Block Format Description). Zstandard is larger,
+// and available as a library wherever LLVM is.
 //===----------------------------------------------------------------------===//
 
 #include "Decompress.h"
@@ -15,7 +15,8 @@ using namespace mx::runtime;
 
 namespace {
 
-/// One block: sequences of literals and a match, the last without a match.
+/// Decoder of one block: sequences of literals and a match; the last lacks the
+/// match.
 class Lz4Reader {
 public:
   Lz4Reader(std::string_view data, std::string &out) : data(data), out(out) {}
@@ -37,7 +38,7 @@ public:
       if (bad || distance == 0 || distance > written ||
           match > out.size() - written)
         return false;
-      // A match may overlap its own result: the bytes to copy double.
+      // A match may overlap its own output, so the copied range doubles.
       char *to = &out[written];
       for (size_t done = 0; done < match;) {
         size_t bytes = std::min(match - done, distance + done);
@@ -57,7 +58,7 @@ private:
     }
     return static_cast<unsigned char>(data[at++]);
   }
-  /// 15 is followed by bytes to add, up to the first that is not 255.
+  /// Reads a length: nibble 15 adds bytes up to the first below 255.
   size_t length(size_t nibble) {
     if (nibble < 15)
       return nibble;
@@ -81,7 +82,7 @@ struct Zstd {
   const char *(*errorName)(size_t) = nullptr;
 };
 
-/// Null members where the library is not there.
+/// Returns the library; members are null if missing.
 const Zstd &zstd() {
   static const Zstd loaded = [] {
     Zstd z;

@@ -1,8 +1,8 @@
-//===- Decompress.h - LZ4 and Zstandard -------------------------*- C++ -*-===//
+//===- Decompress.h - LZ4 and Zstandard decompression -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The two formats in which nvcc and fatbinary compress images. The input comes
-// from anywhere: nothing is read or written outside of what was given.
+// nvcc and fatbinary compress images in these formats. Input is untrusted: all
+// accesses are bounds checked.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_IMAGE_DECOMPRESS_H
@@ -13,10 +13,10 @@
 
 namespace mx::runtime {
 
-/// Each fills `out`, which has the size that the data expands to, and returns
-/// "" or what is wrong.
+/// Decompresses into `out`, which has the expanded size. Returns "" or an error
+/// message.
 std::string decompressLz4(std::string_view data, std::string &out);
-/// Loads libzstd.so.1, as libcuda is loaded, when it is first needed.
+/// Decompresses like decompressLz4. Loads libzstd.so.1 on first use.
 std::string decompressZstd(std::string_view data, std::string &out);
 
 } // namespace mx::runtime

@@ -1,11 +1,10 @@
 //===- EmbeddedPtx.cpp - PTX inside fatbins and ELF files -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A fatbin is a header and a chain of entries with a header each; NVIDIA
-// documents the outer one (fatbinary_section.h), the rest was read off the
-// output of fatbinary 13.0 in all its compression modes. Files come from
-// anywhere: every size is checked before use, and time and memory are linear in
-// the size of the file and `kMaxBytes`.
+// A fatbin is a header and a chain of entries with headers. NVIDIA documents
+// the outer header (fatbinary_section.h); the rest was derived from output of
+// fatbinary 13.0 in all compression modes. Input is untrusted: sizes are
+// checked, and time and memory are linear in the file size and `kMaxBytes`.
 //===----------------------------------------------------------------------===//
 
 #include "EmbeddedPtx.h"
@@ -37,11 +36,11 @@ struct FatbinEntry {
   uint16_t kind;
   uint16_t version;
   uint32_t headerBytes;
-  uint64_t bytes; ///< of the payload, padded to 8
+  uint64_t bytes; ///< payload size, padded to 8
   uint32_t compressedBytes;
   uint32_t optionsOffset;
   uint16_t minor, major;
-  uint32_t arch; ///< 90 is sm_90
+  uint32_t arch; ///< 90 for sm_90
   uint32_t nameOffset, nameBytes;
   uint64_t flags;
   uint64_t reserved;
@@ -49,12 +48,12 @@ struct FatbinEntry {
 };
 static_assert(sizeof(FatbinHeader) == 16 && sizeof(FatbinEntry) == 64, "");
 
-/// Limit of all data that an image unpacks to; more than any module.
+/// Limit on the unpacked data of an image, larger than any module.
 constexpr uint64_t kMaxBytes = 128u << 20;
-/// Limit of the architectures that messages list.
+/// Limit on the architectures listed in messages.
 constexpr size_t kMaxTargets = 16;
 
-/// Reads a T; false past the end.
+/// Reads a T; returns false past the end.
 template <typename T>
 bool readAt(std::string_view data, uint64_t offset, T &value) {
   if (offset > data.size() || sizeof(T) > data.size() - offset)
@@ -71,20 +70,20 @@ bool slice(std::string_view data, uint64_t offset, uint64_t bytes,
   return true;
 }
 
-/// Collects the PTX of an image. Images nest at most twice: a file of the host
-/// contains fatbins, a fatbin contains machine code.
+/// Collects the PTX of an image. Nesting is at most two levels: a host file
+/// contains fatbins, and a fatbin contains machine code.
 class Search {
 public:
-  /// Each returns "" or an error message.
+  /// Search one container; return "" or an error message.
   std::string fatbin(std::string_view data);
   std::string elf(std::string_view data, uint32_t arch, bool isInFatbin);
 
-  /// The text for the newest architecture.
+  /// PTX for the newest architecture.
   std::string ptx;
   uint32_t newest = 0;
-  /// Fatbins with PTX: each is a module of its own.
+  /// Number of fatbins with PTX, each a separate module.
   unsigned modules = 0;
-  /// "sm_90, sm_100": targets of machine code.
+  /// Lists the targets of machine code: "sm_90, sm_100".
   std::string listTargets() const;
 
 private:
@@ -94,8 +93,8 @@ private:
   void add(uint32_t arch, std::string_view text);
 
   unsigned texts = 0;
-  std::vector<uint32_t> targets; ///< without repetitions
-  uint64_t unpacked = 0;         ///< bytes, of all entries so far
+  std::vector<uint32_t> targets; ///< unique
+  uint64_t unpacked = 0;         ///< bytes of all entries so far
 };
 
 std::string Search::listTargets() const {
@@ -141,12 +140,12 @@ std::string Search::entry(const FatbinEntry &entry, std::string_view payload) {
   }
   if (!isPtx)
     return elf(payload, entry.arch, /*isInFatbin=*/true);
-  // Padded with zeros, and compressed together with them.
+  // The text was padded with zeros before compression.
   add(entry.arch, payload.substr(0, payload.find('\0')));
   return "";
 }
 
-/// One fatbin, or several one after the other with padding between.
+/// Searches a sequence of fatbins with padding in between.
 std::string Search::fatbin(std::string_view data) {
   for (uint64_t begin = 0; begin < data.size();) {
     FatbinHeader header;
@@ -179,7 +178,7 @@ std::string Search::fatbin(std::string_view data) {
   return "";
 }
 
-/// A cubin, or a file of the host with fatbins in it.
+/// Searches a cubin, or a host file that contains fatbins.
 std::string Search::elf(std::string_view data, uint32_t arch, bool isInFatbin) {
   Elf64_Ehdr header;
   if (!readAt(data, 0, header) || header.e_ident[EI_CLASS] != ELFCLASS64 ||
@@ -187,7 +186,7 @@ std::string Search::elf(std::string_view data, uint32_t arch, bool isInFatbin) {
     return "expected a 64-bit little-endian ELF file";
   constexpr unsigned kCuda = 190;
   if (header.e_machine == kCuda && arch == 0)
-    // The layout of e_flags depends on the version of the ABI.
+    // The ABI version determines the layout of e_flags.
     arch = header.e_ident[EI_ABIVERSION] >= 8 ? header.e_flags >> 8 & 0xFF
                                               : header.e_flags & 0xFF;
   if (header.e_machine == kCuda && targets.size() <= kMaxTargets &&
@@ -213,7 +212,7 @@ std::string Search::elf(std::string_view data, uint32_t arch, bool isInFatbin) {
       return slice(names, s.sh_name, expected.size(), found) &&
              found == expected;
     };
-    // The names end in zeros.
+    // Names include the terminating zero.
     bool isFatbin = isNamed(std::string_view(".nv_fatbin", 11)) ||
                     isNamed(std::string_view("__nv_relfatbin", 15)),
          isText = isNamed(std::string_view(".nv_debug_ptx_txt", 18));
@@ -263,7 +262,7 @@ Error mx::runtime::unpackPtx(Image &image) {
                 "gpu-lower-to-nvvm-pipeline=\"cubin-format=isa\", "
                 "nvcc -gencode arch=compute_XX,code=compute_XX and nvcc -ptx"};
   std::string text = std::move(search.ptx), name = image.name;
-  // A size of 0 would mean that the text states its own.
+  // A size of 0 would mean NUL-terminated text.
   Error error = readImage(text.data(), text.size(), name.c_str(), image);
   if (error || image.kind == Image::Ptx)
     return error;

@@ -1,8 +1,8 @@
 //===- EmbeddedPtx.h - PTX inside fatbins and ELF files ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The simulator runs PTX. Fatbins may hold it beside machine code, and cubins
-// with line information carry the text they were assembled from.
+// The simulator runs PTX. Fatbins may contain PTX beside machine code, and
+// cubins with line information embed their source text.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_IMAGE_EMBEDDEDPTX_H
@@ -12,8 +12,7 @@
 
 namespace mx::runtime {
 
-/// Replaces a fatbin or an ELF file by the PTX in it, that for the newest
-/// architecture if there are several.
+/// Replaces a fatbin or ELF file by its PTX for the newest architecture.
 Error unpackPtx(Image &image);
 
 } // namespace mx::runtime

@@ -1,9 +1,8 @@
-//===- Image.cpp - Modules as they come, and targets ----------------------===//
+//===- Image.cpp - Module images and targets ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX is text that has a .version and a .target directive; a cubin is an ELF
-// file; a fatbin starts with a magic number of its own. All three say where
-// they end.
+// PTX is text with .version and .target directives, a cubin is an ELF file, and
+// a fatbin starts with its own magic number. All three encode their size.
 //===----------------------------------------------------------------------===//
 
 #include "Image.h"
@@ -55,8 +54,8 @@ bool mx::runtime::targetRunsOn(std::string_view text, int major, int minor) {
          (target.major == major && target.minor <= minor);
 }
 
-/// The text after a directive, up to a blank or a comma; comments are
-/// skipped.
+/// Returns the text after a directive up to a blank or comma, skipping
+/// comments.
 static std::string findDirective(const std::string &ptx, const char *name) {
   size_t size = strlen(name);
   for (size_t pos = 0; (pos = ptx.find_first_of("/.{", pos)) < ptx.size();) {
@@ -73,7 +72,7 @@ static std::string findDirective(const std::string &ptx, const char *name) {
       size_t end = ptx.find_first_of(" \t\r\n,", begin);
       return ptx.substr(begin, end - begin);
     } else if (ptx[pos] == '{') {
-      break; // directives of the module stand before the first body
+      break; // module directives precede the first body
     } else {
       ++pos;
     }
@@ -88,12 +87,11 @@ static T readAt(const char *data, uint64_t offset) {
   return value;
 }
 
-/// Limit of the size of an image that states its own.
+/// Size limit for images that state their own size.
 constexpr uint64_t kMost = uint64_t(1) << 32;
 
-/// Returns the end of an ELF file: after the last of its headers and contents.
-/// Returns 0 unless the file is a 64-bit little-endian file of at most `kMost`
-/// bytes.
+/// Returns the end of an ELF file, after its headers and contents, or 0 unless
+/// 64-bit, little-endian and at most `kMost` bytes.
 static uint64_t elfBytes(const char *data) {
   if (data[EI_CLASS] != ELFCLASS64 || data[EI_DATA] != ELFDATA2LSB)
     return 0;
@@ -125,7 +123,7 @@ static uint64_t elfBytes(const char *data) {
   return end <= kMost ? end : 0;
 }
 
-/// Returns the size of a fatbin, header included, or 0 if above `kMost`.
+/// Returns the size of a fatbin including the header, or 0 if above `kMost`.
 static uint64_t fatbinBytes(const char *data) {
   uint64_t bytes = readAt<uint64_t>(data, 8);
   return bytes > kMost ? 0 : readAt<uint16_t>(data, 6) + bytes;

@@ -1,8 +1,8 @@
-//===- Image.h - Modules as they come, and targets --------------*- C++ -*-===//
+//===- Image.h - Module images and targets ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tells PTX from binaries and a target that fits from one that does not,
-// before a driver is asked: its own answer would be a number.
+// Classifies images and checks targets before the driver is called, because the
+// driver reports only an error number.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_IMAGE_IMAGE_H
@@ -12,15 +12,15 @@
 
 namespace mx::runtime {
 
-/// Copies the image and finds out what it is. With `bytes` 0 the image itself
-/// says where it ends: text by a NUL, a cubin and a fatbin by their headers.
+/// Copies and classifies an image. With `bytes` 0, the image determines the
+/// size: text by a NUL, cubins and fatbins by their headers.
 Error readImage(const void *data, size_t bytes, const char *name, Image &image);
 
-/// Whether compute capability major.minor runs PTX for `target`: sm_90 runs on
-/// 9.0 and later, sm_100f within family 10 from 10.0 on, sm_100a on 10.0 only
-/// (PTX ISA, .target).
+/// Returns true if compute capability major.minor runs PTX for `target`: sm_90
+/// runs on 9.0 and later, sm_100f on family 10 from 10.0 on, sm_100a on 10.0
+/// only (PTX ISA, .target).
 bool targetRunsOn(std::string_view target, int major, int minor);
-/// Whether the text has the form of a target at all.
+/// Returns true if the text is a well-formed target.
 bool isTarget(std::string_view target);
 
 } // namespace mx::runtime

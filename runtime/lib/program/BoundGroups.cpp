@@ -1,4 +1,4 @@
-//===- BoundGroups.cpp - The groups that a program runs with --------------===//
+//===- BoundGroups.cpp - Rank groups bound to a program -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -10,7 +10,7 @@
 using namespace mx;
 using namespace mx::runtime;
 
-/// Of bindings; counts up only.
+/// Serial number of bindings, only incremented.
 static std::atomic<int64_t> groupSerials;
 
 static std::string describe(const plan::RankGroup &group) {
@@ -23,7 +23,7 @@ size_t mx::runtime::getWindowBytes(const plan::Manifest &manifest,
   for (const plan::Entry &entry : manifest.entries)
     for (const plan::Window &window : entry.windows)
       if (window.group == index)
-        // The reader bounds both.
+        // The manifest reader bounds both.
         bytes = std::max(bytes, window.offset + window.bytes);
   return size_t(bytes);
 }
@@ -37,7 +37,7 @@ Error BoundGroups::bind(const plan::Manifest &manifest, size_t index,
         describe(group) + ": expected " + std::to_string(group.size) +
         " ranks, for which the program was compiled, found " +
         std::to_string(ranks->size) + ": compile it for as many");
-  // No lock is held while other ranks are waited for.
+  // No lock is held while waiting for other ranks.
   if (Error error =
           ranks->compare("the hash of the manifest and the mx version",
                          &fingerprint, sizeof fingerprint))

@@ -1,9 +1,8 @@
-//===- BoundGroups.h - The groups that a program runs with ------*- C++ -*-===//
+//===- BoundGroups.h - Rank groups bound to a program -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A manifest names groups; a process says which ranks they are. Another group
-// may be bound in place of one that has ended: calls that have begun keep those
-// that they began with.
+// A manifest names groups; the process binds ranks to them. A failed group may
+// be replaced; running calls keep their groups.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_PROGRAM_BOUNDGROUPS_H
@@ -17,29 +16,29 @@
 namespace mx::runtime {
 
 struct BoundGroup {
-  /// Null where none is bound.
+  /// Null if unbound.
   std::shared_ptr<Collectives> ranks;
-  /// Of the arrays of all calls.
+  /// Device of the arrays of all calls.
   Device *device = nullptr;
-  /// Of the group's memory, for the windows of every entry.
+  /// Size of group memory for the windows of all entries.
   size_t windowBytes = 0;
-  /// No other binding has it, nor had: addresses are used again.
+  /// Unique number of the binding, because addresses are reused.
   int64_t serial = 0;
 };
 
-/// In the order of the manifest.
+/// Groups in manifest order.
 using BoundGroupList = std::vector<BoundGroup>;
 
 class BoundGroups {
 public:
-  /// Collective: binds group `index` of the manifest on the device, if all
-  /// ranks have the same program, which has that fingerprint. Reserves memory
-  /// for the windows of every entry.
+  /// Collective. Binds group `index` of the manifest to the device if all ranks
+  /// run the program with this fingerprint. Reserves memory for the windows of
+  /// every entry.
   Error bind(const plan::Manifest &manifest, size_t index,
              std::shared_ptr<Collectives> ranks, Device &device,
              uint64_t fingerprint);
-  /// Those that are bound now. Null, without a lock, for a program that has no
-  /// groups, and where none is bound yet.
+  /// Returns the bound groups. Returns null, without locking, for programs
+  /// without groups and before the first binding.
   std::shared_ptr<const BoundGroupList> get(const plan::Manifest &manifest);
 
 private:
@@ -47,13 +46,14 @@ private:
   std::shared_ptr<const BoundGroupList> list;
 };
 
-/// Bytes of the memory of group `index` that the windows of all entries need.
+/// Returns the size of group `index`'s memory for the windows of all entries.
 size_t getWindowBytes(const plan::Manifest &manifest, size_t index);
 
-/// That all groups of the manifest are bound, or which function binds them.
+/// Fails, naming the function to call, unless all groups of the manifest are
+/// bound.
 Error checkBound(const plan::Manifest &manifest, const BoundGroupList *groups);
-/// That calls with arrays of the device can be made: the groups are bound to
-/// this device, have memory for all windows, and have not ended.
+/// Fails unless all groups are bound to this device, provide memory for all
+/// windows and work.
 Error checkReady(const plan::Manifest &manifest, const BoundGroupList *groups,
                  const Device &device);
 

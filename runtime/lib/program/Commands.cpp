@@ -1,4 +1,4 @@
-//===- Commands.cpp - What a call puts on its stream ----------------------===//
+//===- Commands.cpp - Stream commands of a call ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -14,21 +14,21 @@ using plan::Step;
 
 namespace {
 
-/// More than the parameters of a kernel can have together (PTX ISA, kernel
-/// function parameters): a kernel whose parameters are larger than the plan
-/// says reads zeros after the last slot.
+/// Exceeds the total parameter size of a kernel (PTX ISA, kernel function
+/// parameters): a kernel with larger parameters than the plan states reads
+/// zeros after the last slot.
 constexpr size_t kParameterLimit = 32768;
 
-/// Where a driver finds the parameters of a launch, which copies them.
+/// Parameter storage for launches; the driver copies it.
 class Slots {
 public:
-  /// The addresses of `count` parameters.
+  /// Returns the addresses of `count` parameters.
   void **fill(const uint8_t *from, size_t count);
 
 private:
   std::vector<uint8_t> values;
   std::vector<void *> pointers;
-  /// Bytes of the launch before this one; zeros follow.
+  /// Bytes used by the previous launch; zeros follow.
   size_t used = 0;
 };
 
@@ -37,7 +37,7 @@ private:
 void **Slots::fill(const uint8_t *from, size_t count) {
   size_t bytes = count * kParameterSlot;
   if (values.size() < bytes + kParameterLimit) {
-    pointers.resize(count + 1); // never no address at all
+    pointers.resize(count + 1); // at least one address
     values.assign(bytes + kParameterLimit, 0);
     for (size_t i = 0; i <= count; ++i)
       pointers[i] = &values[i * kParameterSlot];
@@ -52,7 +52,7 @@ void **Slots::fill(const uint8_t *from, size_t count) {
 
 Error Commands::submit(Device &device, void *stream, const char *name,
                        const BoundGroupList *groups) const {
-  // Kept from call to call: allocating it takes longer than a launch.
+  // Kept between calls, because allocation takes longer than a launch.
   Slots &slots = PerThread<Slots>::get();
   auto submit = [&](const Command &command) {
     if (command.kind == Step::AllGather)

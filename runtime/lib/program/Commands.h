@@ -1,9 +1,8 @@
-//===- Commands.h - What a call puts on its stream --------------*- C++ -*-===//
+//===- Commands.h - Stream commands of a call -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Launches, collectives, fills and copies with all that they need, in order.
-// They stay as they are when they are put on a stream, so that it can be done
-// again.
+// Launches, collectives, fills and copies with all arguments, in order.
+// Submission does not change them, so they can be submitted again.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_PROGRAM_COMMANDS_H
@@ -13,23 +12,22 @@
 
 namespace mx::runtime {
 
-/// Bytes from one parameter to the next: the largest one, a tensor map.
+/// Distance between parameters in bytes: the size of the largest, a tensor map.
 inline constexpr size_t kParameterSlot = target::kTensorMapBytes;
 
 struct Command {
   plan::Step::Kind kind;
   // Launch
   Function *function;
-  /// Without the stream.
+  /// Configuration without the stream.
   mxLaunchConfig config;
-  /// Where its parameters begin in Commands::parameters, and how many there
-  /// are.
+  /// Offset of the parameters in Commands::parameters, and their number.
   size_t parameters, count;
   // AllGather and AllToAll
   unsigned group;
-  /// Among the steps of the entry, for messages.
+  /// Step of the entry, for messages.
   int64_t step;
-  // These, Memset and Copy
+  // Collectives, Memset and Copy
   void *to, *from;
   size_t bytes;
   uint8_t byte;
@@ -37,7 +35,7 @@ struct Command {
 
 struct Commands {
   std::vector<Command> list;
-  /// Of launches, in slots of equal size.
+  /// Launch parameters in slots of equal size.
   std::vector<uint8_t> parameters;
 
   void clear() {
@@ -47,7 +45,7 @@ struct Commands {
   size_t getBytes() const {
     return list.size() * sizeof(Command) + parameters.size();
   }
-  /// Those of entry `name`; `groups` are those of its program.
+  /// Submits the commands of entry `name`; `groups` belong to its program.
   Error submit(Device &device, void *stream, const char *name,
                const BoundGroupList *groups) const;
 };

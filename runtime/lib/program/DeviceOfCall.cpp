@@ -1,4 +1,4 @@
-//===- DeviceOfCall.cpp - Where the arrays of a call are ------------------===//
+//===- DeviceOfCall.cpp - Device of a call's arrays -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +19,8 @@ public:
     result = soleDevice.load(std::memory_order_relaxed);
     if (result)
       return {};
-    // GPUs map memory in pages of 2 MiB, so the driver is asked once for small
-    // arrays beside each other.
+    // GPUs map memory in 2 MiB pages, so adjacent small arrays need a single
+    // driver query.
     constexpr unsigned kPageBits = 21;
     uintptr_t page = 0;
     forArrays([&](const void *memory, Place, size_t) {

@@ -1,4 +1,4 @@
-//===- DeviceOfCall.h - Where the arrays of a call are ----------*- C++ -*-===//
+//===- DeviceOfCall.h - Device of a call's arrays ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -9,11 +9,11 @@
 
 namespace mx::runtime {
 
-/// The device that the arrays of a call are on, or that of its stream where no
-/// array has one. Arrays of several devices are refused by name.
+/// Finds the device of the arrays, else of the stream. Fails, naming the
+/// arrays, if they are on several devices.
 Error findDevice(const plan::Entry &plan, const Call &call, Device *&device);
 
-/// "argument 1 'x'".
+/// Formats a value: "argument 1 'x'".
 inline std::string describe(const char *what, size_t index,
                             const plan::Value &value) {
   return std::string(what) + " " + std::to_string(index) + " '" + value.name +

@@ -1,4 +1,4 @@
-//===- LaunchCache.cpp - Calls that a thread has made ---------------------===//
+//===- LaunchCache.cpp - Cache of a thread's calls ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -37,8 +37,8 @@ bool mx::runtime::canCache(const plan::Entry &entry) {
 
 LaunchCache &LaunchCache::get() { return PerThread<LaunchCache>::get(); }
 
-/// Whatever a call follows from must be among its words. False where something
-/// is missing that must be there to be read.
+/// Collects the words of a call; everything that affects the call must be
+/// included. Returns false if a required pointer is null.
 bool LaunchCache::readWords(const Entry &entry, Device &device,
                             const Call &call, const BoundGroupList *groups) {
   const plan::Entry &plan = *entry.plan;
@@ -49,7 +49,7 @@ bool LaunchCache::readWords(const Entry &entry, Device &device,
   };
   *next++ = entry.serial;
   *next++ = device.index;
-  // An option of the simulator changes it.
+  // Depends on an option of the simulator.
   *next++ = device.limits().multiprocessors;
   int64_t index = 0;
   for (const plan::Argument &expected : plan.arguments) {
@@ -84,7 +84,7 @@ const CachedLaunch *LaunchCache::find(const Entry &entry, Device &device,
     return nullptr;
   }
   hash = 0;
-  // Short, as it takes longer than the rest; equal words decide in the end.
+  // Short, because hashing dominates the lookup; equal words decide.
   for (int64_t word : words)
     hash = (hash ^ uint64_t(word)) * 0x9E3779B97F4A7C15;
   hash ^= hash >> 32;
@@ -93,7 +93,7 @@ const CachedLaunch *LaunchCache::find(const Entry &entry, Device &device,
                                                               : nullptr;
 }
 
-/// Where the call is kept: the oldest one gives way.
+/// Returns the slot for the call, evicting the oldest.
 CachedLaunch &LaunchCache::getPlace() {
   order.reserve(kMostCalls);
   if (auto found = calls.find(hash); found != calls.end())
@@ -103,7 +103,7 @@ CachedLaunch &LaunchCache::getPlace() {
     order.push_back(hash);
     return place;
   }
-  // With its memory.
+  // The node keeps allocated memory.
   auto node = calls.extract(order[oldest]);
   node.key() = order[oldest] = hash;
   oldest = (oldest + 1) % kMostCalls;
@@ -115,7 +115,7 @@ void LaunchCache::keep(const Commands &commands,
   if (words.empty() || commands.getBytes() > kMostBytes)
     return;
   CachedLaunch &place = getPlace();
-  // No call, should memory be short on the way.
+  // Invalid while the copies may run out of memory.
   place.words.clear();
   place.commands = commands;
   place.numbers = numbers;

@@ -1,14 +1,14 @@
-//===- LaunchCache.h - Calls that a thread has made -------------*- C++ -*-===//
+//===- LaunchCache.h - Cache of a thread's calls ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A program launches the same kernels on the same arrays again and again. What
-// a call puts on the stream follows from its words: the entry, the shapes and
-// numbers and addresses that it brings, the groups that are bound and where
-// their windows are, and what the device may have changed. It was checked and
-// computed when a call first had these words; the next one with all of them
-// equal puts the same commands on its own stream.
+// Programs repeat the same launches on the same arrays. A call is determined by
+// *words*: the entry, shapes, numbers and addresses, the bound groups and their
+// windows, and mutable device settings. The first call with given words is
+// checked and computed; later calls with equal words submit the same commands
+// to their own stream.
 //
-// Only calls that read no number of the device and take no memory are kept.
+// Only calls that read no number from the device and allocate no memory are
+// cached.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_PROGRAM_LAUNCHCACHE_H
@@ -22,27 +22,27 @@
 namespace mx::runtime {
 
 struct CachedLaunch {
-  /// None: this is no call.
+  /// Words of the call; empty if the slot is invalid.
   std::vector<int64_t> words;
   Commands commands;
-  /// Of the results that are numbers, in order.
+  /// Number results, in order.
   std::vector<int64_t> numbers;
 };
 
-/// The latest calls of one thread.
+/// Recent calls of a thread.
 class LaunchCache {
 public:
-  /// More than a step of a model with 60 layers has. A larger call is not kept,
-  /// so that a thread keeps at most 16 MiB; mostly it is a few hundred KiB.
+  /// More calls than a step of a 60-layer model. Larger calls are not cached,
+  /// so a thread uses at most 16 MiB, usually a few hundred KiB.
   static constexpr size_t kMostCalls = 256, kMostBytes = 64 << 10;
 
-  /// Those of this thread.
+  /// Returns the cache of this thread.
   static LaunchCache &get();
 
-  /// The call with the words of this one; null where there is none.
+  /// Returns the cached call with equal words, or null.
   const CachedLaunch *find(const Entry &entry, Device &device, const Call &call,
                            const BoundGroupList *groups);
-  /// Keeps the call that was asked for last.
+  /// Caches the call of the last find().
   void keep(const Commands &commands, const std::vector<int64_t> &numbers);
 
 private:
@@ -50,18 +50,18 @@ private:
                  const BoundGroupList *groups);
   CachedLaunch &getPlace();
 
-  /// Of the call that was asked for last; none where it cannot be kept.
+  /// Words of the last find(); empty if not cacheable.
   std::vector<int64_t> words;
   uint64_t hash = 0;
   std::unordered_map<uint64_t, CachedLaunch> calls;
-  /// Their hashes in the order in which they came, from `oldest` on and around.
+  /// Hashes in insertion order, a ring that starts at `oldest`.
   std::vector<uint64_t> order;
   size_t oldest = 0;
 };
 
-/// Words of a call of an entry of the manifest.
+/// Returns the number of words of a call of the entry.
 size_t countWords(const plan::Manifest &manifest, const plan::Entry &entry);
-/// Whether what a call does follows from its words.
+/// Returns true if the words determine the call.
 bool canCache(const plan::Entry &entry);
 
 } // namespace mx::runtime

@@ -1,7 +1,7 @@
-//===- PlanExecutor.cpp - Run the plan of an entry ------------------------===//
+//===- PlanExecutor.cpp - Execution of an entry's plan --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What holds for the whole call: arguments, memory, tensor maps, results.
+// Call-wide parts: arguments, memory, tensor maps, results.
 //===----------------------------------------------------------------------===//
 
 #include "PlanExecutor.h"
@@ -36,7 +36,7 @@ int64_t mx::runtime::readInteger(const std::string &dtype, const void *data) {
   switch (plan::getItemBytes(dtype)) {
   case 1:
     if (dtype[0] == 'b')
-      return load<uint8_t>(data) != 0; // any byte but 0 is true
+      return load<uint8_t>(data) != 0; // any nonzero byte is true
     return dtype[0] == 'i' ? load<int8_t>(data) : load<uint8_t>(data);
   case 2:
     return dtype[0] == 'i' ? load<int16_t>(data) : load<uint16_t>(data);
@@ -47,12 +47,12 @@ int64_t mx::runtime::readInteger(const std::string &dtype, const void *data) {
   }
 }
 
-/// Scratch memory of this thread that no call uses.
+/// Returns the unused scratch memory of this thread.
 static std::vector<std::unique_ptr<Scratch>> &getUnused() {
   return PerThread<std::vector<std::unique_ptr<Scratch>>>::get();
 }
 
-/// Scratch memory that is as if it were new.
+/// Returns empty scratch memory.
 static std::unique_ptr<Scratch> takeScratch() {
   std::vector<std::unique_ptr<Scratch>> &unused = getUnused();
   if (unused.empty())
@@ -103,7 +103,7 @@ Error PlanExecutor::readArguments() {
   return {};
 }
 
-/// This rank, and where windows are in the memory of their groups.
+/// Reads this rank, and the addresses of windows in their groups' memory.
 void PlanExecutor::readGroups() {
   const plan::Manifest &manifest = entry.program->manifest;
   inputs.groups = &manifest.groups;
@@ -134,7 +134,8 @@ Error PlanExecutor::prepare(bool withAddresses) {
   return wrong.empty() ? Error() : invalidValue(wrong);
 }
 
-/// What is wrong with the address of an array; nothing where it has no bytes.
+/// Returns an error text for an invalid array address; empty arrays may use any
+/// address.
 std::string PlanExecutor::checkAddress(plan::Buffer buffer) const {
   int64_t address = numbers.getAddress(buffer);
   if ((address && address % plan::kArrayAlignment == 0) ||
@@ -149,7 +150,7 @@ std::string PlanExecutor::checkAddress(plan::Buffer buffer) const {
          digits + ": copy it";
 }
 
-/// That whatever has bytes has an address at which kernels can read it.
+/// Checks that all nonempty arrays have aligned addresses.
 Error PlanExecutor::checkMemory() {
   for (unsigned i = 0; i < plan.arguments.size(); ++i) {
     if (plan.arguments[i].isNumber)
@@ -224,7 +225,7 @@ Error PlanExecutor::encode(size_t index, const plan::TensorMap &map) {
   return error;
 }
 
-/// Results that are numbers lie where the caller said.
+/// Writes the number results to the caller's addresses.
 static void writeNumbers(const plan::Entry &plan, const Call &call,
                          const std::vector<int64_t> &numbers) {
   const int64_t *number = numbers.data(); // little-endian
@@ -271,10 +272,10 @@ static Error inEntry(const plan::Entry &entry, Error error) {
 }
 
 //===----------------------------------------------------------------------===//
-// What holds before anything is computed
+// Checks before any computation
 //===----------------------------------------------------------------------===//
 
-/// The arrays and structs of a call can be read.
+/// Checks that the arrays and structs of a call are readable.
 static Error checkCall(const plan::Entry &plan, const Call &call,
                        bool withResults) {
   if (call.argumentCount < 0 ||
@@ -298,8 +299,7 @@ static Error checkCall(const plan::Entry &plan, const Call &call,
   return {};
 }
 
-/// Computes the numbers of a call that has no memory yet, and gives them to
-/// `use`.
+/// Computes the numbers of a call without memory and passes them to `use`.
 template <class Use>
 static Error computeSizes(const Entry &entry, const Call &call, Use use) {
   Program &program = *entry.program;
@@ -366,7 +366,7 @@ static Error launchChecked(const Entry &entry, const Call &call) {
     return error;
   if (Error error = findDevice(*entry.plan, call, device))
     return error;
-  // Held until the end of the call.
+  // Keeps the groups alive until the end of the call.
   std::shared_ptr<const BoundGroupList> held =
       program.groups.get(program.manifest);
   const BoundGroupList *groups = held.get();

@@ -1,14 +1,14 @@
-//===- PlanExecutor.h - One call of an entry --------------------*- C++ -*-===//
+//===- PlanExecutor.h - Execution of one call of an entry -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Numbers first: whatever is wrong with the arguments is found before anything
-// is launched. Then the steps are taken in order. What they put on the stream
-// is kept back until the plan has ended, or must wait for a number from the
-// device: a call that is refused before that has launched nothing.
+// Numbers are computed first, so argument errors are found before the first
+// launch. Steps then run in order. Their commands are deferred until the plan
+// ends or waits for a number from the device: a call that fails before that has
+// launched nothing.
 //
-// Memory whose size only the run knows is taken on the way. What no name shows
-// any more is taken again; all but what becomes a result is given back when the
-// device has done the call.
+// Memory with a size known only at run time is allocated on the way. Memory
+// that no name refers to is reused; everything except results is freed when the
+// device has completed the call.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_PROGRAM_PLANEXECUTOR_H
@@ -19,24 +19,24 @@
 
 namespace mx::runtime {
 
-/// What a call fills in. A thread's calls use the same memory one after
-/// another, so that a launch allocates nothing for itself.
+/// Working memory of a call. Reused by all calls of a thread, so a launch
+/// allocates nothing.
 struct Scratch {
   plan::Inputs inputs;
   plan::Numbers numbers;
   std::vector<std::array<uint8_t, target::kTensorMapBytes>> maps;
-  /// What the maps show.
+  /// Buffers that the maps describe.
   std::vector<plan::Buffer> mapBuffers;
-  /// Bytes of each allocation of `numbers.taken`; 0 where it was given away.
+  /// Size of each allocation in `numbers.taken`; 0 if passed to the caller.
   std::vector<int64_t> capacities;
-  /// What was put on the stream, or will be.
+  /// Commands on the stream or pending.
   Commands commands;
-  /// Of the tensor map that is encoded.
+  /// Arguments of the tensor map being encoded.
   std::vector<int64_t> dims, strides;
   std::vector<int32_t> box;
-  /// Of the results that are numbers, in order.
+  /// Number results, in order.
   std::vector<int64_t> resultNumbers;
-  /// Of the step that is being taken, in each block around it.
+  /// Position of the current step in each enclosing block.
   std::vector<size_t> position;
 };
 
@@ -48,8 +48,8 @@ inline void *toPointer(int64_t address) {
 
 class PlanExecutor {
 public:
-  /// `loaded` is what the program has on the device; null for what only
-  /// computes sizes. All groups of the program are among `groups`.
+  /// Creates an executor. `loaded` is the program on the device, or null to
+  /// compute only sizes. `groups` contains all groups of the program.
   PlanExecutor(const Entry &entry, Device &device,
                const ProgramOnDevice *loaded, const BoundGroupList *groups,
                const Call &call);
@@ -57,12 +57,11 @@ public:
   PlanExecutor(const PlanExecutor &) = delete;
   PlanExecutor &operator=(const PlanExecutor &) = delete;
 
-  /// Computes all numbers that are known before the steps; with addresses those
-  /// of the call must be there.
+  /// Computes all numbers known before the steps. `withAddresses` also requires
+  /// valid addresses of arguments, results and workspace.
   Error prepare(bool withAddresses);
   const plan::Numbers &getNumbers() const { return numbers; }
-  /// What the call puts on the stream in the end stays in `cache`, if there is
-  /// one.
+  /// Runs the plan and stores its commands in `cache` unless that is null.
   Error run(LaunchCache *cache);
 
 private:
@@ -73,12 +72,12 @@ private:
   Error encode(size_t index, const plan::TensorMap &map);
   void findNumbers();
 
-  // Memory.cpp
+  // PlanExecutorMemory.cpp
   Error getMemory(int64_t bytes, plan::Buffer &buffer);
-  /// The memory of a new or an unused allocation of at least `bytes`.
+  /// Finds or creates an unused allocation of at least `bytes`.
   Error findMemory(int64_t bytes, size_t &index);
   Error allocate(int64_t bytes, void *&memory);
-  /// Gives back, once the device has done its work, what nothing shows.
+  /// Frees unreferenced memory after the device has completed the call.
   Error release();
   std::vector<bool> findShown() const;
   Error giveResults();
@@ -106,10 +105,10 @@ private:
   void store(const plan::Parameter &parameter, uint8_t *place) const;
   Error flushIfFull();
   void giveBackScratch();
-  /// Puts on the stream what was kept back.
+  /// Submits the deferred commands.
   Error submit();
   Error count();
-  /// An error of the step that is being taken.
+  /// Returns an error at the current step.
   Error atStep(const std::string &text) const;
 
   const Entry &entry;
@@ -123,11 +122,11 @@ private:
   plan::Inputs &inputs = scratch.inputs;
   plan::Numbers &numbers = scratch.numbers;
   int64_t stepCount = 0;
-  /// Whether Scratch::commands no longer has all of the call.
+  /// True once Scratch::commands no longer contains the whole call.
   bool hasBegun = false;
 };
 
-/// The value of an argument or of a number of the device that is an integer.
+/// Reads an integer argument or an integer from the device.
 int64_t readInteger(const std::string &dtype, const void *data);
 
 } // namespace mx::runtime

@@ -1,9 +1,9 @@
-//===- PlanExecutorMemory.cpp - Memory sized by the run -------------------===//
+//===- PlanExecutorMemory.cpp - Memory sized at run time ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A loop may take memory in every round. What no buffer of the plan and no
-// tensor map shows can be taken again at once: what still uses it was put on
-// the same stream before.
+// A loop may allocate memory in every iteration. Memory without references from
+// a plan buffer or a tensor map is reused at once: remaining users precede on
+// the same stream.
 //===----------------------------------------------------------------------===//
 
 #include "PlanExecutor.h"
@@ -74,8 +74,7 @@ Error PlanExecutor::findMemory(int64_t bytes, size_t &index) {
   void *memory = nullptr;
   if (Error error = allocate(bytes, memory))
     return error;
-  // The place of one that was given away, so that there are no more of them
-  // than names.
+  // Reuses the slot of a released allocation, so slots never outnumber names.
   auto free =
       std::find(scratch.capacities.begin(), scratch.capacities.end(), 0);
   index = size_t(free - scratch.capacities.begin());
@@ -90,7 +89,7 @@ Error PlanExecutor::findMemory(int64_t bytes, size_t &index) {
 
 Error PlanExecutor::getMemory(int64_t bytes, Buffer &buffer) {
   size_t index = 0;
-  // Whole lines, as the workspace has them, and never none.
+  // At least one full line, aligned like the workspace.
   int64_t rounded;
   if (bytes < 0 ||
       __builtin_add_overflow(bytes, plan::kWorkspaceAlignment, &rounded))
@@ -106,7 +105,7 @@ Error PlanExecutor::getMemory(int64_t bytes, Buffer &buffer) {
 
 Error PlanExecutor::takeMemory(const plan::Step &step) {
   const Buffer &name = step.results[0].buffer;
-  numbers.choose(name, {}); // what it showed before is shown no more
+  numbers.choose(name, {}); // drops the previous reference
   Buffer buffer;
   if (Error error = getMemory(numbers.get(step.bytes), buffer))
     return error;
@@ -114,8 +113,8 @@ Error PlanExecutor::takeMemory(const plan::Step &step) {
   return {};
 }
 
-/// A result keeps the memory that it lies in, unless that is the caller's, of
-/// the workspace, or another result's already.
+/// Passes memory to the results. A result is copied if the memory belongs to
+/// the caller, the workspace or another result.
 Error PlanExecutor::giveResults() {
   if (std::none_of(plan.results.begin(), plan.results.end(),
                    [](const plan::Result &result) { return result.isTaken; }))
@@ -143,7 +142,7 @@ Error PlanExecutor::giveResults() {
     if (buffer.kind != Buffer::Taken ||
         std::find(given.begin(), given.end(), buffer) != given.end()) {
       Buffer copy;
-      // Kept from being taken again.
+      // Protects earlier results from reuse.
       numbers.chosen.insert(numbers.chosen.end(), given.begin(), given.end());
       if (Error error = getMemory(bytes, copy))
         return error;

@@ -1,8 +1,8 @@
-//===- PlanExecutorSteps.cpp - What a plan does, in order -----------------===//
+//===- PlanExecutorSteps.cpp - Execution of a plan's steps ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Only a step that reads a number waits for the device. However a file was
-// made, the number of steps is bounded.
+// Only steps that read a number wait for the device. The number of steps is
+// limited for any input file.
 //===----------------------------------------------------------------------===//
 
 #include "PlanExecutor.h"
@@ -17,7 +17,7 @@ using plan::Operand;
 using plan::Parameter;
 using plan::Step;
 
-/// What is kept back at most: a longer plan begins before it has ended.
+/// Limit on deferred commands; longer plans start before they end.
 static constexpr size_t kMostCommands = 1 << 14;
 
 Error PlanExecutor::atStep(const std::string &text) const {
@@ -35,7 +35,7 @@ Error PlanExecutor::count() {
 }
 
 //===----------------------------------------------------------------------===//
-// What goes onto the stream
+// Stream commands
 //===----------------------------------------------------------------------===//
 
 void PlanExecutor::store(const Parameter &parameter, uint8_t *place) const {
@@ -97,7 +97,7 @@ Error PlanExecutor::takeLaunch(const Step &step) {
   return {};
 }
 
-/// Ranks wait for each other, so that it is done whatever its size is.
+/// Ranks wait for each other, so empty collectives run too.
 Error PlanExecutor::takeCollective(const Step &step) {
   Command command = {};
   command.kind = step.kind;
@@ -113,7 +113,7 @@ Error PlanExecutor::takeCollective(const Step &step) {
   return {};
 }
 
-/// Fills or copies.
+/// Adds a fill or a copy.
 Error PlanExecutor::takeMove(const Step &step) {
   Command command = {};
   command.kind = step.kind;
@@ -132,7 +132,7 @@ Error PlanExecutor::takeMove(const Step &step) {
   return {};
 }
 
-/// For one more command.
+/// Makes room for one more command.
 Error PlanExecutor::flushIfFull() {
   return scratch.commands.list.size() < kMostCommands ? Error() : submit();
 }
@@ -153,7 +153,7 @@ Error PlanExecutor::takeCompute(const Step &step) {
   std::string why;
   std::optional<int64_t> value = numbers.compute(step.expression, why);
   const plan::Number &name = step.results[0].number;
-  if (!value) // a place says more than the number of a step
+  if (!value) // a source location is more precise than the step
     return step.expression.place.empty() ? atStep(name.str() + " = " + why)
                                          : Error(MX_ERROR_INVALID_VALUE, why);
   numbers.set(name, *value);
@@ -183,12 +183,12 @@ void PlanExecutor::takeChoose(const Step &step) {
                          return numbers.resolve(taken) == buffer;
                        });
   };
-  // There are more of them than can be taken.
+  // `among` has more entries than can be in use.
   auto free = std::find_if_not(step.among.begin(), step.among.end(), isTaken);
   numbers.choose(step.results[0].buffer, *free);
 }
 
-/// All at once: a name may be among the values.
+/// Assigns in parallel, because a name may be among the values.
 void PlanExecutor::assign(const std::vector<Operand> &names,
                           const std::vector<Operand> &values) {
   std::vector<int64_t> given;
@@ -268,7 +268,7 @@ Error PlanExecutor::takeWhile(const Step &step) {
   }
 }
 
-/// Those whose numbers were known before the call have been checked then.
+/// Checks and runs a step; numbers known before the call were checked earlier.
 Error PlanExecutor::takeChecked(const Step &step,
                                 Error (PlanExecutor::*takeStep)(const Step &)) {
   std::string wrong = plan::check(plan, step, numbers);

@@ -1,7 +1,7 @@
-//===- Program.cpp - Load what mx-compile wrote ---------------------------===//
+//===- Program.cpp - Loader of compiled programs --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A directory with a manifest and the kernels that it names.
+// A program is a directory with a manifest and its kernels.
 //===----------------------------------------------------------------------===//
 
 #include "Program.h"
@@ -30,7 +30,8 @@ namespace {
 using Programs = HandleTable<mxProgram, Program>;
 using Entries = HandleTable<mxEntry, const Entry>;
 
-/// Never destroyed: global destructors may unload programs.
+/// Returns the table of programs. Never destroyed, because global destructors
+/// may unload programs.
 Programs &programs() {
   static Programs *programs = new Programs(HandleKind::Program);
   return *programs;
@@ -62,10 +63,11 @@ static Error readFile(const std::string &path, std::string &text) {
   return ferror(file.get()) ? fail("read") : Error();
 }
 
-/// Of entries; counts up only.
+/// Serial number of entries, only incremented.
 static std::atomic<int64_t> entrySerials;
 
-/// Ranks of a group have programs with the same one: FNV-1a of 64 bits.
+/// Hashes manifest and version (64-bit FNV-1a). Ranks of a group need equal
+/// fingerprints.
 static uint64_t computeFingerprint(std::string_view manifest) {
   uint64_t hash = 0xCBF29CE484222325;
   for (std::string_view part : {std::string_view(getVersion()), manifest})
@@ -74,7 +76,6 @@ static uint64_t computeFingerprint(std::string_view manifest) {
   return hash;
 }
 
-/// Reads the manifest.
 static Error readProgram(std::string_view text, const std::string &name,
                          Program &program) {
   std::string wrong = plan::readManifest(text, program.manifest);
@@ -123,7 +124,7 @@ Error FileStamps::check() const {
 }
 
 //===----------------------------------------------------------------------===//
-// On a device
+// Programs on a device
 //===----------------------------------------------------------------------===//
 
 Error ProgramOnDevice::unload() {
@@ -176,11 +177,11 @@ Error Program::load(Device &device, void *stream,
   return {};
 }
 
-/// Loads the kernels and finds those of the manifest.
+/// Loads the kernels of the manifest.
 Error Program::loadKernels(ProgramOnDevice &loaded) const {
   std::string file, path = name;
   if (!directory.empty()) {
-    // The simulator reads PTX; where a cubin is missing the driver compiles it.
+    // The simulator reads PTX; without a cubin the driver compiles the PTX.
     bool isGpu = loaded.device.kind == Device::Kind::Cuda;
     path = directory + "/" +
            (isGpu && !manifest.cubin.empty() ? manifest.cubin : manifest.ptx);
@@ -202,12 +203,12 @@ Error Program::loadKernels(ProgramOnDevice &loaded) const {
   return {};
 }
 
-/// Whether `bytes` is the size of the constants of the manifest.
+/// Fails unless `bytes` is the size of the manifest's constants.
 static Error checkConstants(uint64_t bytes, const std::string &name,
                             const plan::Manifest &manifest) {
   uint64_t expected = 0;
   for (const plan::Constant &constant : manifest.constants)
-    // The reader bounds both.
+    // The manifest reader bounds both.
     expected = std::max(expected, uint64_t(constant.offset + constant.bytes));
   if (bytes == expected)
     return {};
@@ -217,12 +218,11 @@ static Error checkConstants(uint64_t bytes, const std::string &name,
                                    std::to_string(bytes)};
 }
 
-/// Copies the constants to the device.
 Error Program::loadConstants(ProgramOnDevice &loaded) const {
   std::string file, path = name + ": constants";
   if (!directory.empty()) {
     path = directory + "/" + manifest.data;
-    // Before it is read: a file of any size may lie there.
+    // Checked before reading, because the file may have any size.
     std::error_code code;
     uint64_t bytes = std::filesystem::file_size(path, code);
     if (!code)
@@ -249,7 +249,7 @@ Error Program::loadConstants(ProgramOnDevice &loaded) const {
                           size_t(constant.bytes), /*stream=*/nullptr))
         return error;
   }
-  // Launches may go to any stream.
+  // Launches may use any stream.
   return device.synchronize();
 }
 
@@ -258,7 +258,7 @@ Error Program::loadConstants(ProgramOnDevice &loaded) const {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Entries become known with their program or, where memory is short, none do.
+/// Removes the registered entries again unless publication completes.
 struct Publication {
   const Program &program;
   bool isComplete = false;
@@ -270,7 +270,7 @@ struct Publication {
 };
 } // namespace
 
-/// Loads a program on the device in use and makes it known.
+/// Loads a program on the current device and registers handles.
 static Error publish(std::shared_ptr<Program> program, mxProgram &result) {
   Device *device;
   if (Error error = getDevice(device, program->manifest.target))
@@ -291,7 +291,7 @@ static Error publish(std::shared_ptr<Program> program, mxProgram &result) {
 Error mx::runtime::loadProgram(const char *directory, mxProgram &result) {
   std::string path = directory + std::string("/manifest.json"), text;
   auto program = std::make_shared<Program>();
-  // A host may change its working directory before the next device.
+  // The host may change its working directory before the next device.
   std::error_code code;
   std::string absolute = std::filesystem::absolute(directory, code).string();
   if (code)
@@ -305,7 +305,7 @@ Error mx::runtime::loadProgram(const char *directory, mxProgram &result) {
   for (const std::string &name : {manifest.ptx, manifest.cubin, manifest.data})
     if (!name.empty())
       program->files.note(absolute + "/" + name);
-  program->directory = directory; // as messages say it
+  program->directory = directory; // relative as given, for messages
   if (Error error = publish(program, result))
     return error;
   program->directory = absolute;
@@ -369,7 +369,8 @@ Error mx::runtime::unloadProgram(mxProgram handle) {
     return noProgram(handle);
   for (mxEntry entry : program->handles)
     entries().remove(entry);
-  // Where a call of another thread still uses it, that one's end unloads it.
+  // A program still used by a call of another thread is unloaded at the end of
+  // that call.
   return program.use_count() == 1 ? program->unload() : Error();
 }
 

@@ -1,8 +1,8 @@
 //===- Program.h - Compiled programs ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A program and its entries do not change, so that any number of threads may
-// launch them. It is loaded on a device when it is first launched there.
+// Programs and entries are immutable, so threads may launch them concurrently.
+// A program is loaded on a device at its first launch there.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_PROGRAM_PROGRAM_H
@@ -19,33 +19,34 @@
 
 namespace mx::runtime {
 
-/// What a program has on one device.
+/// Resources of a program on a device.
 struct ProgramOnDevice {
   explicit ProgramOnDevice(Device &device) : device(device) {}
   ~ProgramOnDevice() { (void)unload(); }
-  /// Gives it back; the first error.
+  /// Frees the resources; returns the first error.
   Error unload();
 
   Device &device;
   std::unique_ptr<Module> module;
-  /// Of the manifest, in its order. They go before their module.
+  /// Kernels in manifest order, destroyed before their module.
   std::vector<std::unique_ptr<Function>> kernels;
-  /// Addresses; null for one without bytes.
+  /// Addresses; null for empty constants.
   std::vector<int64_t> constants;
 };
 
-/// Files that are read again for another device, as they were at first: a
-/// kernel of a later compilation may take other arguments.
+/// Stamps of files that are read again for each device. Changed files are
+/// rejected, because kernels of a later compilation may take different
+/// arguments.
 class FileStamps {
 public:
   void note(const std::string &path);
-  /// That all of them are as they were noted.
+  /// Fails if a file differs from its stamp.
   Error check() const;
 
 private:
   struct Stamp {
     std::string path;
-    /// Of a file that is not there an error code.
+    /// Error code if the file is missing.
     std::error_code missing;
     uintmax_t bytes = 0;
     std::filesystem::file_time_type time;
@@ -59,13 +60,13 @@ class Program;
 struct Entry {
   const plan::Entry *plan;
   Program *program;
-  /// What mxValueInfo points at.
+  /// Storage for mxValueInfo.
   std::vector<std::vector<int64_t>> resultShapes;
-  /// Of plan::findAddresses.
+  /// Result of plan::findAddresses.
   std::vector<bool> addresses;
-  /// No other entry has it, nor had: addresses are used again.
+  /// Unique number of the entry, because addresses are reused.
   int64_t serial = 0;
-  /// Of runtime::canCache and countWords.
+  /// Results of runtime::canCache and countWords.
   bool canCache = false;
   size_t wordCount = 0;
 };
@@ -73,26 +74,26 @@ struct Entry {
 class Program {
 public:
   ~Program();
-  /// On a device, loaded there first if it is not yet: that waits, so that
-  /// `stream` must not be captured.
+  /// Returns the program on a device, loaded on demand. Loading waits, so
+  /// `stream` must not be captured then.
   Error find(Device &device, void *stream, const ProgramOnDevice *&loaded) {
     loaded = places[size_t(device.index)].load(std::memory_order_acquire);
     return loaded ? Error() : load(device, stream, loaded);
   }
-  /// From all devices; the first error.
+  /// Unloads from all devices; returns the first error.
   Error unload();
 
   plan::Manifest manifest;
-  /// Of the manifest's text and the version of mx.
+  /// Hash of the manifest's text and the version of mx.
   uint64_t fingerprint = 0;
   BoundGroups groups;
   std::vector<Entry> entries;
   std::vector<mxEntry> handles;
 
-  /// Where the kernels and constants are read, again for each device: a
-  /// directory or, where there is none, what the caller gave.
+  /// Sources of kernels and constants, read for each device: a directory, or
+  /// else the caller's data.
   std::string directory, kernels, constants, name;
-  /// Of the directory.
+  /// Stamps of the directory's files.
   FileStamps files;
 
 private:
@@ -110,16 +111,15 @@ Error unloadProgram(mxProgram program);
 Error getEntry(mxProgram program, const char *name, mxEntry &entry);
 Error getEntry(mxProgram program, int32_t index, mxEntry &entry);
 Error countEntries(mxProgram program, int32_t &count);
-/// The program of a handle, which stays while this does.
+/// Finds the program of a handle and keeps the program alive.
 Error findProgram(mxProgram handle, std::shared_ptr<Program> &program);
-/// Collective: that group of the program becomes the one of the handle, on the
-/// device in use.
+/// Collective. Binds the group to the program on the current device.
 Error bindGroup(Program &program, const char *name, mxGroup group);
-/// The entry of a handle, which stays while this does.
+/// Finds the entry of a handle and keeps the entry alive.
 Error findEntry(mxEntry handle, std::shared_ptr<const Entry> &entry);
 
 struct Call {
-  /// As many as the count says, unless it is null.
+  /// Array of `argumentCount` arguments, or null.
   const mxArgument *first;
   int32_t argumentCount;
   void *const *results = nullptr;
@@ -131,7 +131,7 @@ struct Call {
   CallerArray<mxArgument> arguments = {first, argumentCount};
 };
 
-/// The shape of result `index`, into `shape`.
+/// Writes the shape of result `index` to `shape`.
 Error getResultShape(const Entry &entry, const Call &call, int32_t index,
                      int64_t *shape);
 Error getWorkspaceBytes(const Entry &entry, const Call &call, size_t &bytes);

@@ -18,7 +18,8 @@ namespace {
 
 static_assert(kMostSimDevices == DeviceMemory::kMostDevices);
 
-/// Host memory is never mapped here, so an address tells where it belongs.
+/// Address range of all devices. Host memory is never mapped here, so an
+/// address identifies its owner.
 constexpr uint64_t kRangeBytes = kMostSimDevices * DeviceMemory::kBytes;
 
 uint64_t address(const void *pointer) {
@@ -47,9 +48,8 @@ SimDevice::SimDevice(int ordinal, int count)
     : Device(Kind::Sim, ordinal),
       memory(DeviceMemory::defaultCapacity() / uint64_t(count),
              unsigned(ordinal)) {
-  // No block of the host may come to lie among the devices' addresses. Where
-  // the reservation fails (a limit on address space), Linux does not map there
-  // by itself either.
+  // Keeps host memory out of the devices' addresses. If the reservation fails
+  // (limit on address space), Linux does not map there by default.
   [[maybe_unused]] static void *reserved = mmap(
       reinterpret_cast<void *>(DeviceMemory::kBase), kRangeBytes, PROT_NONE,
       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
@@ -92,10 +92,10 @@ Error SimDevice::alloc(size_t bytes, bool isShared, void *&result) {
   return {};
 }
 
-/// What the host may use too is memory of the host, as poisoned as any other.
+/// Allocates host memory that the device shares, poisoned like device memory.
 Error SimDevice::allocShared(size_t bytes, void *&result) {
   constexpr size_t align = 256;
-  // An address of its own also for no bytes.
+  // Empty allocations need their own address too.
   size_t size = (std::max<size_t>(bytes, 1) + align - 1) / align * align;
   std::unique_ptr<void, void (*)(void *)> host(
       bytes > memory.bytesCapacity() ? nullptr
@@ -185,7 +185,7 @@ Error SimDevice::copy(Copy kind, void *to, const void *from, size_t bytes,
     toDevice = onDevice(to);
     fromDevice = onDevice(from);
   }
-  // Touching it would be a segmentation fault here, as it is with a GPU.
+  // The host access would be a segmentation fault, as with a GPU.
   if ((!toDevice && onDevice(to)) || (!fromDevice && onDevice(from)))
     return {MX_ERROR_INVALID_VALUE,
             "copy: expected host memory, found an address of the device"};
@@ -239,7 +239,7 @@ Error SimDevice::fill(void *to, uint32_t value, unsigned width, size_t count,
   size_t size = 0;
   uint8_t *bytes = nullptr;
   if (__builtin_mul_overflow(count, width, &size))
-    size = SIZE_MAX; // more than anybody has
+    size = SIZE_MAX; // exceeds any allocation
   else
     bytes = static_cast<uint8_t *>(memory.translate(address(to), size));
   if (!bytes)
@@ -348,7 +348,7 @@ Device *mx::runtime::findSimHandle(void *handle) {
 }
 
 //===----------------------------------------------------------------------===//
-// The simulated devices
+// Simulated devices of the process
 //===----------------------------------------------------------------------===//
 
 Error mx::runtime::countSimDevices(int &count) {
@@ -370,11 +370,12 @@ Error mx::runtime::countSimDevices(int &count) {
   return *error;
 }
 
-/// Those that were used so far.
+/// Devices in use.
 static std::atomic<SimDevice *> simDevices[kMostSimDevices];
 
 Error mx::runtime::getSimDevice(int ordinal, Device *&device) {
-  // Before anything was set through the interface, which then wins.
+  // The environment is read before any option is set through the interface,
+  // which takes precedence.
   static Error *error = [] {
     Simulator &simulator = Simulator::get();
     std::lock_guard<std::mutex> lock(simulator.mutex);
@@ -409,7 +410,7 @@ Device *mx::runtime::getOpenSimDevice(int ordinal) {
 }
 
 Device *mx::runtime::findSimSharing(const void *memory) {
-  // Mostly none: a launch, which holds the lock, is not waited for.
+  // Usually zero: avoids waiting for a launch that holds the lock.
   if (!SimDevice::hostPieces)
     return nullptr;
   for (std::atomic<SimDevice *> &device : simDevices)

@@ -1,8 +1,8 @@
-//===- SimDevice.h - A simulated device        ------------------*- C++ -*-===//
+//===- SimDevice.h - Simulated device ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every operation is complete when its call returns, which is one legal order
-// of streams and events; these are therefore only handles here.
+// Every operation is complete when its call returns, which is a legal order of
+// streams and events. Streams and events are therefore mere handles.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_SIM_SIMDEVICE_H
@@ -40,32 +40,32 @@ public:
   SimDevice &device;
   std::unique_ptr<sim::Module> module;
   std::string ptx;
-  /// Kernel, kind and line of the warnings so far.
+  /// Kernel, kind and line of all warnings so far.
   std::set<std::tuple<std::string, int, unsigned>> warned;
 };
 
-/// What the simulated devices of a process share.
+/// State shared by the simulated devices of a process.
 struct Simulator {
-  /// Never held for long, locked after the mutex of a device.
+  /// Held briefly; locked after a device's mutex.
   std::mutex mutex;
   SimOptions options;
   mxSimulatorCounters counters = {};
-  /// Microseconds of all launches so far that were timed.
+  /// Modelled time of all timed launches so far, in microseconds.
   double modelled = 0;
 
-  /// A stream or an event, and where it was made.
+  /// Stream or event and its device.
   struct Handle {
     enum Kind { Stream, Event } kind;
     Device *device;
-    double recorded = 0; ///< an event: `modelled` then
+    double recorded = 0; ///< event: `modelled` at recording
   };
   std::map<void *, Handle> handles;
 
-  /// Of the files that options ask for; locked before `mutex`.
+  /// Guards output files; locked before `mutex`.
   std::mutex fileMutex;
-  /// Of launches while a report was asked for.
+  /// Reports of launches while a report is requested.
   std::vector<sim::LaunchReport> reports;
-  /// Launches that were written as files so far.
+  /// Number of launches recorded so far.
   int64_t records = 0;
 
   static Simulator &get();
@@ -73,7 +73,7 @@ struct Simulator {
 
 class SimDevice : public Device {
 public:
-  /// One of `count`, which share the memory of the host.
+  /// Creates one of `count` devices, which divide the host's memory.
   SimDevice(int ordinal, int count);
 
   mxDeviceInfo info() override;
@@ -109,10 +109,10 @@ public:
     return settle(check(Handle::Event, event));
   }
   Error recordEvent(void *event, void *stream) override;
-  /// Events tell modelled time, where launches are timed.
+  /// Creates an event of modelled time; requires timed launches.
   Error createTimedEvent(void *&event) override;
   Error elapsed(void *begin, void *end, double &microseconds) override;
-  /// For an event of any simulated device.
+  /// Accepts an event of any simulated device.
   Error waitEvent(void *stream, void *event) override {
     Error error = check(Handle::Stream, stream);
     return error ? error : checkKind(Handle::Event, event);
@@ -125,43 +125,42 @@ public:
                int64_t count) override;
   Error encodeTensorMap(void *map, const target::TensorMapDesc &desc) override;
 
-  /// Whether it is the host's memory that this device uses too.
+  /// Returns true if the device shares this host memory.
   bool sharesHost(const void *memory);
 
-  /// Of the memory: a launch holds it while its kernel runs.
+  /// Guards the memory; held by a launch while its kernel runs.
   std::mutex mutex;
 
 private:
   using Handle = Simulator::Handle;
   Error create(Handle::Kind kind, void *&handle);
   Error destroy(Handle::Kind kind, void *handle);
-  /// That it exists and is of this device; null is the default stream.
+  /// Fails unless the handle exists on this device. Null is the default stream.
   Error check(Handle::Kind kind, void *handle);
-  /// That it exists on any simulated device.
+  /// Fails unless the handle exists on any simulated device.
   Error checkKind(Handle::Kind kind, void *handle);
   Error copyBetween(SimDevice &from, void *to, const void *bytes, size_t count);
-  /// The kernels so far have ended, unless there is an error.
+  /// Returns `error`; otherwise all kernels have ended.
   Error settle(Error error);
   Error allocShared(size_t bytes, void *&memory);
   Error notAllocated(const char *what, const void *pointer, size_t bytes);
 
-  /// Waits for launches of other threads, which may take long: without the lock
-  /// once `*interrupt` is not 0.
+  /// Locks `mutex`, which a launch of another thread may hold for long. Returns
+  /// without the lock once `*interrupt` is nonzero.
   std::unique_lock<std::mutex> lockUnless(const int32_t *interrupt);
-  /// Runs the kernel; `warning` is the text for the host where it succeeds.
+  /// Runs the kernel; `warning` receives the text for the host on success.
   Error run(SimFunction &function, const Launch &launch,
             sim::LaunchConfig &config, std::string &warning);
-  /// Adds a report to those of `file`.
+  /// Adds a report to `file`.
   Error write(const sim::LaunchReport &report, const std::string &file);
   /// Writes a record into `directory`.
   Error write(const sim::LaunchRecord &record, const SimFunction &function,
               const std::string &directory);
 
   sim::DeviceMemory memory;
-  /// Memory of the host that alloc() gave; the rest was registered.
+  /// Host memory allocated by alloc(); all other shared memory was registered.
   std::set<void *> shared;
-  /// Memory of the host that simulated devices use, in pieces: asked without a
-  /// lock.
+  /// Number of host ranges shared with simulated devices, read without a lock.
   static inline std::atomic<int> hostPieces = 0;
   friend Device *findSimSharing(const void *memory);
 };

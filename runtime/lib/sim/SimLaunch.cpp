@@ -1,7 +1,7 @@
 //===- SimLaunch.cpp - Kernels on the simulator ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Modules, launches with their reports and records, and tensor maps.
+// Modules, launches with reports and records, and tensor maps.
 //===----------------------------------------------------------------------===//
 
 #include "../Error.h"
@@ -107,8 +107,8 @@ static Error failure(const mx::sim::LaunchReport &report, int status,
                       "' on the simulator: " + what + "\n" + report.text()};
 }
 
-/// The findings of a launch that succeeds; empty where there are none but those
-/// that the host was told before. `turn` is how they become errors.
+/// Returns the findings of a successful launch that were not reported before,
+/// or "". `turn` states how to turn findings into errors.
 static std::string newFindings(SimModule &module,
                                const mx::sim::LaunchReport &report,
                                const char *turn) {
@@ -125,7 +125,7 @@ static std::string newFindings(SimModule &module,
          turn + ")\n" + text;
 }
 
-/// Reports are kept whole, so that the file is one whenever the host ends.
+/// Rewrites the whole file, to be valid whenever the host ends.
 Error SimDevice::write(const mx::sim::LaunchReport &report,
                        const std::string &path) {
   Simulator &simulator = Simulator::get();
@@ -138,7 +138,7 @@ Error SimDevice::write(const mx::sim::LaunchReport &report,
   return {MX_ERROR_INVALID_VALUE, "simulator option report: " + why};
 }
 
-/// DIRECTORY/NUMBER-KERNEL, with no more of the name than file systems take.
+/// Writes to DIRECTORY/NUMBER-KERNEL; the name is truncated for file systems.
 Error SimDevice::write(const mx::sim::LaunchRecord &record,
                        const SimFunction &function,
                        const std::string &directory) {
@@ -193,7 +193,7 @@ static Error interrupted(const mx::sim::KernelInfo &kernel) {
                                     "' on the simulator: interrupted"};
 }
 
-// Polls: GCC's thread sanitizer does not know how a timed mutex is locked.
+// Polls, because GCC's thread sanitizer does not model timed mutex locks.
 std::unique_lock<std::mutex> SimDevice::lockUnless(const int32_t *interrupt) {
   if (!interrupt)
     return std::unique_lock<std::mutex>(mutex);
@@ -204,7 +204,7 @@ std::unique_lock<std::mutex> SimDevice::lockUnless(const int32_t *interrupt) {
   return lock;
 }
 
-/// What lines cost, to standard error; nothing where that was not asked for.
+/// Prints the cost of source lines to standard error if requested.
 static void printLines(const mx::sim::LaunchReport &report, uint32_t count) {
   std::string text = mx::printable(mx::sim::linesText(report, count));
   if (text.empty())
@@ -239,8 +239,7 @@ Error SimDevice::run(SimFunction &function, const Launch &launch,
   config.threads = options.threads;
   config.truncatesTensorSums = options.truncatesTensorSums;
   config.profile = !options.report.empty();
-  // What was made for a GPU is run as a GPU does, unless the caller looks for
-  // bugs.
+  // Kernels built for a GPU run like on a GPU unless checks were requested.
   bool isLenient = launch.isForeign && !options.looksForBugs;
   config.keepsPace = isLenient;
   std::optional<mx::sim::LaunchRecord> record;
@@ -282,7 +281,7 @@ Error SimDevice::run(SimFunction &function, const Launch &launch,
   return {};
 }
 
-/// The description as the simulator has it: both have the driver's numbers
+/// Converts a description to the simulator's type; both use the driver's values
 /// (SimulatorAgreementTest.cpp).
 static mx::sim::TensorMapDesc
 toSimulator(const mx::target::TensorMapDesc &desc) {

@@ -1,8 +1,7 @@
 //===- SimOptions.cpp - Options of the simulated device -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One table of options; a value that does not parse is an error and not a
-// default.
+// A single table of options. Values that do not parse are errors.
 //===----------------------------------------------------------------------===//
 
 #include "SimOptions.h"
@@ -44,7 +43,7 @@ const OptionName kOptions[] = {
     {"time-lines", "MX_SIM_TIME_LINES"},
 };
 
-/// Decimal digits only, within [low, high].
+/// Parses decimal digits within [low, high].
 bool parseNumber(std::string_view text, uint64_t low, uint64_t high,
                  uint64_t &value) {
   value = 0;
@@ -55,7 +54,7 @@ bool parseNumber(std::string_view text, uint64_t low, uint64_t high,
   return !text.empty() && value >= low && value <= high;
 }
 
-/// Empty, or why not.
+/// Reads a file; returns "" or the reason for failure.
 std::string readWholeFile(const std::string &path, std::string &text) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream all;
@@ -194,7 +193,7 @@ Error SimOptions::setTimeChange(std::string_view option,
     why = setWithout(timeChanges, value);
   else if (option == "clock")
     why = setClock(timeChanges, value);
-  // Several, with a comma between them.
+  // Comma-separated list.
   for (size_t begin = 0;
        option == "time-figure" && why.empty() && begin <= value.size();) {
     size_t end = std::min(value.find(',', begin), value.size());

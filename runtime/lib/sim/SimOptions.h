@@ -1,8 +1,7 @@
 //===- SimOptions.h - Options of the simulated device -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The same names reach the simulator from the C interface and from the
-// environment.
+// The C interface and the environment use the same names.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_SIM_SIMOPTIONS_H
@@ -17,30 +16,31 @@ namespace mx::runtime {
 struct SimOptions {
   uint64_t seed = 0;
   uint32_t checks = ~0u;
-  bool looksForBugs = false; ///< checks were asked for
+  bool looksForBugs = false; ///< checks were requested
   uint32_t smCount = 148;
   bool skipsMmas = false;
-  std::string machineCode; ///< a listing; empty: none
-  std::string timedChip;   ///< empty: time is not modelled
+  std::string machineCode; ///< a listing, or empty
+  std::string timedChip;   ///< empty: no time model
   sim::TimeChanges timeChanges;
   uint32_t timeLines = 0; ///< lines to print after each launch
   uint64_t maxInstructions = 10'000'000'000ull;
-  unsigned threads = 0; ///< of the host; 0: one per core
+  unsigned threads = 0; ///< host threads; 0: one for each core
   bool truncatesTensorSums = false;
-  /// What becomes of findings of a launch that succeeds.
+  /// Handling of findings of a successful launch.
   enum class Warnings { Print, Error, None } warnings = Warnings::Print;
-  std::string report; ///< file for reports of all launches; empty: none
-  std::string record; ///< directory for launches as files; empty: none
+  std::string report; ///< file for reports of all launches, or empty
+  std::string record; ///< directory for recorded launches, or empty
 
-  /// Sets one option from text; on error nothing changes.
+  /// Sets an option from text; on error nothing changes.
   Error set(std::string_view option, std::string_view value);
-  /// The same for clock, time-figure and time-without.
+  /// Sets clock, time-figure or time-without from text.
   Error setTimeChange(std::string_view option, std::string_view value);
-  /// Applies MX_SIM_SEED and the like.
+  /// Applies the environment variables MX_SIM_SEED and so on.
   Error readEnvironment();
 };
 
-/// What mxSetThreadInterrupt set in this thread: LaunchConfig::interrupt.
+/// Returns this thread's flag of mxSetThreadInterrupt
+/// (LaunchConfig::interrupt).
 const int32_t *threadInterrupt();
 
 } // namespace mx::runtime

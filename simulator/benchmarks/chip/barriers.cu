@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Hand-overs: from the arrival of one warp at an mbarrier to another's going on,
-// within a CTA and between two of a cluster; and bar.sync.
+// Latency of barriers: from the arrival of a warp at an mbarrier to the wake-up
+// of another warp, within a CTA and between two CTAs of a cluster; and of
+// bar.sync.
 
 #include "common.h"
 
 static constexpr int kRounds = 1024;
 
-/// Two warps hand a turn back and forth: warp 0 arrives at one barrier, warp 1
-/// waits for it and arrives at the other.
+/// Two warps alternate: warp 0 arrives at one barrier, warp 1 waits for it and
+/// arrives at the other.
 __global__ void pingPong(long long *cycles) {
   __shared__ __align__(8) uint64_t bars[2];
   uint32_t warp = threadIdx.x / 32, bar = smemAddress(bars);
@@ -42,7 +43,7 @@ __device__ void arriveRemote(uint32_t bar, uint32_t cta) {
                : "memory");
 }
 
-/// CTA 0 arrives at the barrier of CTA 1, and that at the one of CTA 0.
+/// The CTAs alternate: each arrives at the barrier of the other.
 __global__ void __cluster_dims__(2) betweenCtas(long long *cycles) {
   __shared__ __align__(8) uint64_t bars[1];
   uint32_t bar = smemAddress(bars), cta = blockIdx.x & 1;
@@ -83,7 +84,7 @@ __global__ void sync(long long *cycles) {
     cycles[blockIdx.x] = clock64() - begin;
 }
 
-/// A wait for a phase that is over, an arrival that nobody waits for.
+/// Repeats a wait for a completed phase, or an arrival without a waiter.
 __global__ void alone(long long *cycles, bool waits) {
   __shared__ __align__(8) uint64_t bars[1];
   uint32_t bar = smemAddress(bars);

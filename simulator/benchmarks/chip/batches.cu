@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// wgmma when warps wait for it: batches of which none, or one, is left under way,
-// warpgroups that take turns, and wgmma beside other traffic of shared memory.
+// wgmma with waits: batches with none or one batch left in flight, alternating
+// warpgroups, and wgmma beside other shared memory traffic.
 
 #include "wgmma.h"
 
 static constexpr int kBatches = 256, kOperandBytes = 48 * 1024;
 
-/// Batches of COUNT instructions, each waited for until LEFT are under way, one
-/// after the other, on ACCUMULATORS sets of sums in turn.
+/// Runs batches of COUNT instructions and waits after each until LEFT batches
+/// are in flight, with ACCUMULATORS accumulators in rotation.
 template <int N, Kind KIND, bool REGISTERS, int COUNT, int LEFT, int ACCUMULATORS>
 __global__ void __launch_bounds__(256) batches(long long *cycles, float *out) {
   extern __shared__ __align__(1024) uint8_t memory[];
@@ -69,7 +69,8 @@ template <int N, bool REGISTERS> void measureBatches() {
 
 enum class Beside { Nothing, Loads, Stores, Copies, Additions };
 
-/// Warpgroup 0 multiplies; warpgroup 1 does something else until it has ended.
+/// Warpgroup 0 runs wgmma; warpgroup 1 runs other traffic until warpgroup 0
+/// ends.
 template <int N, bool REGISTERS, Beside BESIDE>
 __global__ void __launch_bounds__(256)
     beside(const uint8_t *source, long long *cycles, long long *amounts, float *out) {
@@ -120,7 +121,7 @@ __global__ void __launch_bounds__(256)
       if (threadIdx.x != 128)
         break;
       uint32_t bar = smemAddress(bars + round % 2);
-      // Two of 16 KiB under way.
+      // Two copies of 16 KiB in flight.
       if (round > 1)
         waitBarrier(bar, (round / 2 + 1) & 1);
       expectBytes(bar, 16384);
@@ -146,7 +147,7 @@ __global__ void __launch_bounds__(256)
       amount += 8 * 2048;
     }
   }
-  // What is under way must arrive before the CTA ends.
+  // Copies in flight must arrive before the CTA ends.
   if (BESIDE == Beside::Copies && threadIdx.x == 128)
     for (int k = 0; k < 2; ++k) {
       long long rounds = amount / 16384 - 1 - k;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The clock of SMs after a pause, from the first wgmma on: by how busy tensor cores are, and by
-// what they multiply.
+// Clock of SMs after a pause, starting with the first wgmma, by utilization of
+// the tensor cores and by operand values.
 
 #include "wgmma.h"
 
@@ -18,13 +18,14 @@ __device__ Stamp now() {
   return s;
 }
 
-/// Rounds of 16 wgmma of 256 columns and of `pause` cycles without, for `each` cycles a stamp.
+/// Alternates 16 wgmma of 256 columns with `pause` idle cycles; takes a stamp
+/// every `each` cycles.
 __global__ void __launch_bounds__(128) multiplies(Stamp *stamps, int pause, int each, int random, float *out) {
   extern __shared__ __align__(1024) uint8_t memory[];
   uint32_t state = threadIdx.x * 747796405u + blockIdx.x * 2891336453u + 1;
   for (int i = threadIdx.x; i < kOperandBytes / 2; i += 128) {
     state = state * 1664525u + 1013904223u;
-    // Normal values of bf16 about 1, of both signs.
+    // bf16 values around 1 with random signs.
     ((uint16_t *)memory)[i] = random ? uint16_t((state >> 16 & 0x807f) | 0x3f00 | (state >> 8 & 0x80)) : 0;
   }
   asm volatile("fence.proxy.async;" ::: "memory");
@@ -60,7 +61,7 @@ __global__ void __launch_bounds__(128) multiplies(Stamp *stamps, int pause, int 
     *out = sum;
 }
 
-/// `pause`: cycles without after each round; below 0: no wgmma at all.
+/// `pause`: idle cycles after each round; negative: no wgmma.
 static void measure(const std::string &name, int pause, int random) {
   int sms = countSMs();
   Stamp *device;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What code costs beside its instructions: a taken branch, lanes that part and
-// meet, and loops longer than the caches of instructions.
+// Cost of control flow: taken branches, divergence, and loops larger than the
+// instruction caches.
 
 #include "common.h"
 
 
-/// A loop of COUNT instructions: a few rounds that fetch it, then those that count.
+/// A loop of COUNT instructions. The first pass warms the caches, the second is
+/// measured.
 template <int COUNT> __global__ void loop(long long *cycles, uint32_t *out, uint32_t y, int rounds) {
   uint32_t x[8];
   for (int c = 0; c < 8; ++c)
@@ -31,7 +32,7 @@ template <int COUNT> __global__ void loop(long long *cycles, uint32_t *out, uint
     *out = sum;
 }
 
-/// Once through fresh code: no line of it is in a cache.
+/// Runs code once, with cold instruction caches.
 template <int COUNT, int TAG>
 __global__ void once(long long *cycles, uint32_t *out, uint32_t y) {
   uint32_t x[8];
@@ -50,8 +51,8 @@ __global__ void once(long long *cycles, uint32_t *out, uint32_t y) {
     *out = sum;
 }
 
-/// Jumps on a value that is the same for all lanes, or parts them: a store in each
-/// way keeps them jumps.
+/// Branches on a uniform or divergent value. A store on each side prevents
+/// predication.
 template <bool PARTS>
 __global__ void branches(long long *cycles, uint32_t *out, int rounds, uint32_t limit) {
   __shared__ uint32_t memory[64];

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a kernel finds cold: code that it comes to, its parameters, and pages of memory. A kernel
-// runs three times in a CUDA graph; the third one counts. Before it, other kernels may take what
-// caches have: long code those of an SM, much memory L2.
+// Cold misses of a kernel: code, parameters and pages of memory. A kernel runs
+// three times in a CUDA graph, and the third run is measured. Before it, other
+// kernels may evict caches: long code those of an SM, large data those of L2.
 
 #include "common.h"
 
 constexpr int kJumps = 16;
 
-/// Jumps over FILLER instructions of 16 bytes, two rounds: in the first one its code is cold.
+/// Jumps over FILLER instructions of 16 bytes, in two rounds. The code is cold
+/// in the first round.
 template <int FILLER>
 __global__ void jumps(long long *cycles, uint32_t *out, uint32_t limit, uint32_t y) {
   uint32_t x = threadIdx.x;
@@ -35,7 +36,7 @@ __global__ void jumps(long long *cycles, uint32_t *out, uint32_t limit, uint32_t
     *out = x;
 }
 
-/// Straight code, once.
+/// Straight code, executed once.
 template <int COUNT> __global__ void straight(long long *cycles, uint32_t *out, uint32_t y) {
   uint32_t x[8];
   for (int c = 0; c < 8; ++c)
@@ -55,7 +56,7 @@ template <int COUNT> __global__ void straight(long long *cycles, uint32_t *out, 
 
 constexpr int kReads = 8;
 
-/// Waits for a value, which is never 77.
+/// Waits for a value by comparing it with 77, which never occurs.
 __device__ void await(uint32_t value, uint32_t *out) {
   if (value == 77)
     asm volatile("st.global.u32 [%0], %1;" ::"l"(out), "r"(value) : "memory");
@@ -71,8 +72,8 @@ struct Parameters {
   uint32_t words[1000];
 };
 
-/// Parameters `step` words apart; each read waits for the one before. `step` itself is cold when
-/// the second one uses it.
+/// Reads parameters `step` words apart; each read waits for the previous read.
+/// The second read also misses on `step` itself.
 __global__ void parameters(long long *cycles, Parameters p, int step, uint32_t *out) {
   long long found[kReads];
   uint32_t at = threadIdx.x / 1024;
@@ -87,7 +88,7 @@ __global__ void parameters(long long *cycles, Parameters p, int step, uint32_t *
   keep(cycles, found);
 }
 
-/// Memory `step` bytes apart, past L1, in the same way.
+/// Reads memory `step` bytes apart, bypassing L1, in the same way.
 __global__ void pages(long long *cycles, const char *memory, size_t step, uint32_t *out) {
   long long found[kReads];
   uint32_t sum = 0;
@@ -121,10 +122,11 @@ static const char *const kNames[] = {"the same kernel before", "other code befor
 constexpr size_t kBytes = size_t(512) << 20;
 
 struct Cold {
-  uint4 *memory; ///< twice kBytes, of which the first half is read before
+  uint4 *memory; ///< twice kBytes; the first half is read before
   long long *scratch;
 
-  /// `launch(stream, cycles)` writes `parts` numbers for each of `ctas`; their medians.
+  /// `launch(stream, cycles)` writes `parts` numbers for each of `ctas`.
+  /// Returns the median of each part.
   template <typename F>
   std::vector<double> measure(int before, int parts, int ctas, F launch) const {
     Cycles cycles(parts * ctas);
@@ -180,7 +182,7 @@ struct Cold {
     }
   }
 
-  /// The reads that are not like the one before.
+  /// Emits the first reads and the last.
   template <typename F> void measureReads(const std::string &name, int before, F launch) const {
     auto found = measure(before, kReads, countSMs(), launch);
     for (int i : {0, 1, 2, kReads - 1})

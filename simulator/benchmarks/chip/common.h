@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the programs of this folder share. Each prints lines of
+// Utilities shared by the programs of this folder. Each program prints lines of
 //   name<tab>value<tab>unit
 #pragma once
 #include <algorithm>
@@ -34,7 +34,7 @@ inline int countSMs() {
   return count;
 }
 
-/// Cycles of CTAs, which thread 0 of each writes.
+/// Cycles of each CTA, written by its thread 0.
 struct Cycles {
   long long *device;
   int count;
@@ -80,7 +80,8 @@ __device__ inline void fenceInit() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
-/// What one of `count` launches in a CUDA graph takes, the best of ten times.
+/// Returns the time of one of `count` launches in a CUDA graph, the best of
+/// ten.
 template <typename F>
 double microseconds(int count, F launch) {
   cudaStream_t stream;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The copy engine of one SM, and of all: rows of 32 to 128 bytes, latency by size,
-// copies without a map, stores, additions, and the fetch of a tensor map.
+// Copy engine of one SM and of all SMs: rows of 32 to 128 bytes, latency by
+// size, copies without a tensor map, stores, additions, and the fetch of a map.
 
 #include "maps.h"
 
-/// With a map a box, without one `bytes` in a row.
+/// Loads a box with a map, or `bytes` contiguous bytes without.
 __device__ void load(const CUtensorMap *map, const uint8_t *data, uint32_t to, uint32_t bar,
                      int column, int row, uint32_t bytes) {
   if (map)
@@ -17,7 +17,8 @@ __device__ void load(const CUtensorMap *map, const uint8_t *data, uint32_t to, u
                  "[%0], [%1], %2, [%3];" ::"r"(to), "l"(data), "r"(bytes), "r"(bar) : "memory");
 }
 
-/// `inFlight` boxes under way, a power of two, by one thread that waits for the oldest.
+/// One thread keeps `inFlight` boxes in flight, a power of two, and waits for
+/// the oldest.
 __global__ void stream(const __grid_constant__ CUtensorMap map, const uint8_t *data, bool hasMap,
                        uint32_t boxBytes, int boxRows, int rowBytes, int boxes, int inFlight,
                        int panelBits, int groupBits, long long *cycles) {
@@ -69,7 +70,7 @@ static void measureStream(uint8_t *data, Shape s, int ctas) {
   int boxes = 512, shared = s.inFlight * ((bytes + 1023) / 1024 * 1024);
   CHECK(cudaFuncSetAttribute(stream, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
   Cycles cycles(ctas);
-  // 8 MiB in all.
+  // 8 MiB in total.
   int panels = hasMap ? 4096 / rowBytes : 1;
   int groups = hasMap ? 2048 / boxRows : int((8u << 20) / bytes);
   for (int i = 0; i < 2; ++i)
@@ -83,7 +84,8 @@ static void measureStream(uint8_t *data, Shape s, int ctas) {
   emit(what, each, "cycles");
 }
 
-/// Stores, or additions, of `bytes` each: with `inFlight` groups under way.
+/// Stores or adds `bytes` per copy. After each copy, waits for its completion
+/// or only until its source has been read.
 template <bool ADDS>
 __global__ void storeAll(const __grid_constant__ CUtensorMap map, uint8_t *data, bool hasMap,
                          uint32_t bytes, int count, bool waitsForAll, long long *cycles) {
@@ -129,7 +131,7 @@ static void measureStores(uint8_t *data, bool hasMap, uint32_t bytes, const char
     }
 }
 
-/// The first box by a map that no cache has, and the next.
+/// Times the first box with an uncached map, and the next box.
 __global__ void first(const __grid_constant__ CUtensorMap map, bool prefetch, long long *cycles) {
   extern __shared__ __align__(1024) uint8_t memory[];
   __shared__ __align__(8) uint64_t bars[1];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The life of CTAs: from the end of one to the first instruction of the next on its
-// SM, what a kernel takes beside its instructions, and how much of a launch
-// overlaps the one before.
+// Lifetime of CTAs: from the end of a CTA to the first instruction of its
+// successor on the SM, the overhead of a kernel, and the overlap of consecutive
+// launches.
 
 #include "common.h"
 
@@ -12,7 +12,7 @@ __device__ unsigned smId() {
   return id;
 }
 
-/// The first and the last cycle of each CTA, which works for `work` cycles.
+/// Records the first and last cycle of each CTA, which runs for `work` cycles.
 __global__ void lives(long long *begins, long long *ends, unsigned *places, int work) {
   long long begin = clock64();
   if (threadIdx.x == 0) {
@@ -40,8 +40,8 @@ static void measureLives(int threads, int bytes, int resident, const char *name)
   CHECK(cudaMemcpy(begins.data(), d, ctas * 8, cudaMemcpyDeviceToHost));
   CHECK(cudaMemcpy(ends.data(), d + ctas, ctas * 8, cudaMemcpyDeviceToHost));
   CHECK(cudaMemcpy(places.data(), p, ctas * 4, cudaMemcpyDeviceToHost));
-  // Of each SM the begins and ends in order: the k-th that begins beyond those
-  // that fit takes the place of the k-th that ends.
+  // Sort starts and ends of each SM. After the resident CTAs, the k-th start
+  // succeeds the k-th end.
   std::vector<double> gaps, spread;
   for (unsigned sm = 0; sm < unsigned(countSMs()); ++sm) {
     std::vector<long long> from, to;
@@ -89,7 +89,7 @@ __global__ void worksThenWaits(int cycles, int early, int *out) {
   if (cycles == 1)
     *out = 1;
 }
-/// A load of what the kernel before has written, and a store.
+/// Loads data written by the previous kernel, and stores.
 __global__ void touches(int *data) {
   int *place = data + (blockIdx.x * blockDim.x + threadIdx.x);
   *place = *(volatile int *)(place + 1) + 1;
@@ -104,7 +104,8 @@ int main() {
   int *data;
   CHECK(cudaMalloc(&data, sms * 8 * 1024 * 4));
   CHECK(cudaMemset(data, 0, sms * 8 * 1024 * 4));
-  // Cycles of work are those of the highest clock; the rest is the launch's.
+  // Work is in cycles at the highest clock; the rest of the time is launch
+  // overhead.
   for (int cycles : {0, 2000, 8000})
     emit("a CTA of 384 threads for each SM that works for " + std::to_string(cycles) + " cycles",
          microseconds(100, [&](cudaStream_t s) { works<<<sms, 384, 0, s>>>(cycles, nullptr); }),

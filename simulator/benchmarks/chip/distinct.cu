@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Arithmetic whose instructions read registers that none before them has just read,
-// of one to three warps a scheduler, alone and beside wgmma.
+// Arithmetic without register reuse between consecutive instructions, with one
+// to three warps per scheduler, alone and beside wgmma.
 
 #include "wgmma.h"
 #include <utility>
@@ -12,7 +12,8 @@ enum class Work {
   Fadd, Fmul, Ffma, FfmaReused, Lop3, Lop3Two, Prmt, Pack, Halves, Ex2, Softmax, Unpack, LogicHalves
 };
 
-/// The k-th instruction of kLength: it reads what those 23, 16 and 9 before have made.
+/// Instruction K of kLength. Its operands are the results of 23, 16 and 9
+/// instructions before.
 template <Work WORK, int K> __device__ void step(uint32_t (&x)[kValues], const uint32_t (&y)[3]) {
   constexpr int kPart = K % 7;
   constexpr Work kWork =
@@ -71,8 +72,8 @@ __device__ void multiply(float (&d)[N / 2], const uint32_t (&x)[4], uint64_t a, 
   commitMmas();
 }
 
-/// Warpgroup 0 multiplies `batches` times, or lets time pass; the others work until it
-/// has ended, and count.
+/// Warpgroup 0 runs `batches` batches of wgmma or idles. The other warpgroups
+/// run arithmetic until it ends, and count.
 template <int N, bool REGISTERS, Work WORK, int WARPGROUPS>
 __global__ void __launch_bounds__(128 * (WARPGROUPS + 1), 1)
     beside(long long *cycles, long long *mmas, uint32_t y0, uint32_t y1, uint32_t y2, int batches,
@@ -150,7 +151,7 @@ template <Work WORK, int WARPGROUPS> void measureWarps(const char *name) {
   measureBeside<64, false, WORK, WARPGROUPS>(name, true);
   measureBeside<128, false, WORK, WARPGROUPS>(name, true);
   measureBeside<128, true, WORK, WARPGROUPS>(name, true);
-  if constexpr (WARPGROUPS < 3) // of more, registers do not suffice
+  if constexpr (WARPGROUPS < 3) // more warpgroups exceed the register file
     measureBeside<256, false, WORK, WARPGROUPS>(name, true);
 }
 template <Work WORK> void measureWork(const char *name) {

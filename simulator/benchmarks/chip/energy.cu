@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Power and clock while one part of the chip works: watts by NVML's sensor, and the
-// SM's clock from cycles and nanoseconds, after a second of it.
+// Power and clock while one part of the chip is busy: watts from NVML, and the
+// SM clock from cycles and nanoseconds, after one second.
 
 #include "wgmma.h"
 
@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(256)
     uint32_t seed = threadIdx.x * 2654435761u + 12345;
     for (int i = threadIdx.x; i < 48 * 1024 / 4; i += blockDim.x) {
       seed = seed * 1664525u + 1013904223u;
-      // Numbers near one, of random signs and fractions.
+      // Values near one with random signs and fractions.
       uint32_t value = WORK == Work::E4m3 ? (seed & 0x8f8f8f8f) | 0x30303030 : (seed & 0x807f807f) | 0x3f803f80;
       reinterpret_cast<uint32_t *>(memory)[i] = WORK == Work::Bf16Zeros ? 0 : value;
     }
@@ -113,7 +113,7 @@ __global__ void __launch_bounds__(256)
     *out = sum;
 }
 
-/// `unit`: what is done by one CTA in a round.
+/// `unit`: unit of the work of one CTA per round.
 template <Work WORK>
 void measure(Sensor &sensor, const uint4 *data, size_t bytes, int rounds, double each, const char *name,
              const char *unit) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Instructions that dequantization is made of: how many lanes' worth an SM
-// executes in a cycle, by 32 warps of 8 independent chains each.
+// Throughput of the instructions of dequantization, in lanes per cycle and SM,
+// with 32 warps of 8 independent chains each.
 
 #include "common.h"
 

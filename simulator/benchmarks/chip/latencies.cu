@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From one instruction to the next that takes its result: one warp, one chain.
-// Where a line names two instructions, they take turns.
+// Latency between dependent instructions: one warp, one chain. If a line names
+// two instructions, they alternate.
 
 #include "common.h"
 
@@ -91,7 +91,7 @@ template <typename Op> void measure(const char *name) {
 
 enum class Access { Load, LoadMatrix, StoreLoad, Atomic, GlobalL1, Local };
 
-/// Each address is the one loaded before.
+/// Pointer chase: each load returns the next address.
 template <Access ACCESS> __global__ void chase(long long *cycles, uint32_t *global) {
   __shared__ __align__(128) uint32_t memory[1024];
   uint32_t base = smemAddress(memory);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels one after another in a CUDA graph: microseconds from one to the next, with
-// and without programmatic dependent launch, by CTAs, threads and shared memory.
+// Consecutive kernels in a CUDA graph: microseconds per kernel, with and
+// without programmatic dependent launch, by CTAs, threads and shared memory.
 
 #include "common.h"
 
 __global__ void nothing() {}
-/// Lets the next kernel begin at once, and waits for the one before.
+/// Releases the next kernel at once and waits for the previous kernel.
 __global__ void overlapping() {
   asm volatile("griddepcontrol.launch_dependents;");
   asm volatile("griddepcontrol.wait;" ::: "memory");

@@ -3,7 +3,7 @@
 #include "common.h"
 
 /// Returns the tensor map of `rows` rows of 4 KiB, in boxes of `boxRows` rows
-/// and `rowBytes` bytes; boxes of 32, 64 or 128 bytes are swizzled.
+/// and `rowBytes` bytes. Boxes of 32, 64 or 128 bytes are swizzled.
 inline CUtensorMap
 makeMap(void *data, uint64_t rows, uint32_t rowBytes, uint32_t boxRows,
         CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_UINT8) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// L2 and HBM by ordinary loads and stores: bytes that all SMs together move in a
-// second and in a cycle, and the latency of a load.
+// L2 and HBM by ordinary loads and stores: bandwidth of all SMs per second and
+// per cycle, and the latency of a load.
 
 #include "reads.h"
 
@@ -29,7 +29,7 @@ __global__ void copyAll(const uint4 *from, uint4 *to, size_t pieces) {
   }
 }
 
-/// A chain through `count` lines.
+/// Links `count` lines to a chain.
 __global__ void link(uint64_t *data, uint64_t count, uint64_t step) {
   for (uint64_t i = threadIdx.x; i < count; i += blockDim.x)
     data[i * 32] = uint64_t(data + (i + step) % count * 32);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// mma.sync: cycles that an SM needs for one, of 1 to 16 warps with 1 and 4
-// accumulators each. One warp with one accumulator shows the latency.
+// mma.sync: cycles per instruction and SM, with 1 to 16 warps of 1 and 4
+// accumulators. One warp with one accumulator gives the latency.
 
 #include "common.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Memory of a GPU that another process maps, and what becomes of it when its owner is killed:
-// by file descriptors of cuMemCreate and by handles of cudaIpcGetMemHandle. Prints nothing where
-// there is one GPU.
+// GPU memory mapped by another process, and its state after the owner is
+// killed: by file descriptors of cuMemCreate and by handles of
+// cudaIpcGetMemHandle. Prints nothing on a single-GPU host.
 
 #include "common.h"
 #include <csignal>
@@ -49,7 +49,6 @@ static unsigned long long countWrong(uint32_t *data, cudaError_t &error) {
   return host;
 }
 
-/// A message of one byte and a file descriptor.
 struct DescriptorMessage {
   char byte = 0, control[CMSG_SPACE(sizeof(int))] = {};
   iovec piece = {&byte, 1};
@@ -81,7 +80,7 @@ static int receiveDescriptor(int socket) {
   return descriptor;
 }
 
-/// A way to share memory of the owner's GPU.
+/// Method of sharing memory of the owner's GPU.
 struct Way {
   const char *name;
   std::function<uint32_t *(int socket)> share, map;
@@ -135,7 +134,8 @@ static uint32_t *mapHandle(int socket) {
   return (uint32_t *)data;
 }
 
-/// Shares memory, compares what the other process stored, and sleeps until it is killed.
+/// Shares memory, compares the stores of the other process, and sleeps until it
+/// is killed.
 [[noreturn]] static void own(const Way &way, int socket) {
   CHECK(cudaSetDevice(1));
   CHECK(cudaFree(nullptr));
@@ -179,7 +179,7 @@ static void use(const Way &way, int socket, pid_t owner) {
   say("new memory of its own after that", double(cudaMalloc(&own, kBytes)), "cudaError");
 }
 
-/// Runs one way in two fresh processes: CUDA does not survive fork.
+/// Runs a method in two new processes, because CUDA does not survive fork.
 static void run(const Way &way) {
   fflush(stdout);
   pid_t user = fork();
@@ -190,7 +190,7 @@ static void run(const Way &way) {
     pid_t owner = fork();
     if (owner == 0)
       own(way, sockets[1]);
-    close(sockets[1]); // a read ends where the owner is gone
+    close(sockets[1]); // a read fails once the owner is gone
     use(way, sockets[0], owner);
     exit(0);
   }

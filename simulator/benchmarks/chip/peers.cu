@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What one GPU can do in the memory of another one of the same host, in one process: stores
-// and loads by a number of SMs, copies, and how long a flag takes. Prints nothing where there is
-// one GPU.
+// Access to the memory of another GPU of the host within one process: stores
+// and loads by number of SMs, copies, and the latency of a flag. Prints nothing
+// on a single-GPU host.
 
 #include "common.h"
 
@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(kThreads) loadAll(const uint4 *from, size_t pi
     *out = sum;
 }
 
-/// One thread copies rows from shared memory, four under way.
+/// One thread copies rows from shared memory, at most five in flight.
 __global__ void storeRows(char *to, size_t rows, uint32_t bytes) {
   extern __shared__ __align__(128) char row[];
   for (uint32_t i = threadIdx.x * 4; i < bytes; i += blockDim.x * 4)
@@ -61,7 +61,7 @@ __device__ void storeFlag(uint32_t *flag, uint32_t value) {
   asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
 }
 
-/// Each GPU waits for its own flag and answers in the other one's.
+/// Each GPU waits for its own flag, then sets the flag of the other.
 __global__ void pingPong(uint32_t *mine, uint32_t *theirs, int rounds, int first) {
   for (int i = 1; i <= rounds; ++i) {
     if (first)
@@ -73,8 +73,8 @@ __global__ void pingPong(uint32_t *mine, uint32_t *theirs, int rounds, int first
   }
 }
 
-/// A CTA for each row: waits for the row's flag, loads the row by the copy engine, and counts
-/// words that are not the sender's.
+/// A CTA per row waits for the row's flag, loads the row by the copy engine and
+/// counts words that differ from the sender's.
 __global__ void receiveRows(const char *rows, const uint32_t *flags, uint32_t bytes, uint32_t value,
                             int isFenced, unsigned long long *wrong) {
   extern __shared__ __align__(128) char row[];
@@ -176,7 +176,7 @@ static void measureRates() {
                               gpus[from].stream));
   };
   emitRate("cudaMemcpyPeerAsync", seconds(0, [&] { copy(0); }));
-  // Both ways: the other GPU has work for longer than the measured one.
+  // Both directions: the other GPU is busy for longer than the measurement.
   auto busy = [&](auto launch) {
     CHECK(cudaSetDevice(1));
     for (int i = 0; i < 12; ++i)
@@ -227,7 +227,7 @@ static void measureFlags() {
 
 static void checkRows() {
   uint32_t bytes = 7392;
-  int rows = 96, rounds = 400; // all CTAs of a GPU run at once: receivers wait
+  int rows = 96, rounds = 400; // all CTAs of a GPU are resident: receivers wait
   for (int isBulk : {0, 1})
     for (int isFenced : {1, 0}) {
       clearFlags(rows);

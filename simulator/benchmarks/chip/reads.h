@@ -4,8 +4,9 @@
 
 static constexpr int kThreads = 512;
 
-/// Each thread has UNROLL loads of 16 bytes under way. `pieces` of 16 bytes, a
-/// multiple of 512 * UNROLL; `sharing` CTAs in a row read the same ones.
+/// Keeps UNROLL loads of 16 bytes in flight per thread. `pieces`: number of
+/// 16-byte pieces, a multiple of 512 * UNROLL. `sharing` consecutive CTAs read
+/// the same pieces.
 template <int UNROLL>
 __global__ void __launch_bounds__(kThreads)
     readAll(const uint4 *data, size_t pieces, int rounds, int sharing,

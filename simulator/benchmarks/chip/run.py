@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Measures what the parts of a GPU of sm_90a can do, one program for each topic.
+"""Measures the parts of an sm_90a GPU, with one program for each topic.
 
 usage: run.py [--only=NAME,...] [--csv=FILE]
 
-Needs nvcc and the GPU; for peers and peer_processes two of them. Prints lines of CSV, or
-writes FILE: program, name, value and unit, as in ../results/chip.csv. The GPU, its driver
-and the date are said on standard error."""
+Needs nvcc and the GPU, for peers and peer_processes two GPUs. Prints lines of CSV, or writes
+FILE: program, name, value and unit, as in ../results/chip.csv. Standard error reports the GPU,
+its driver and the date."""
 
 import argparse
 import concurrent.futures
@@ -33,7 +33,7 @@ KINDS = {"BF16": ("bf16", 16), "F16": ("f16", 16), "E4M3": ("e4m3", 32)}
 
 
 def wgmma_header():
-    """Functions of `wgmma`, one for each shape: its accumulators are N / 2 operands."""
+    """Returns a `wgmma` function for each shape, with N / 2 accumulator operands."""
     text = f"enum Kind {{ {', '.join(KINDS)} }};\ntemplate <int N, Kind KIND> struct Wgmma;\n"
     for n in (8, 16, 32, 64, 128, 192, 256):
         for kind, (element, k) in KINDS.items():
@@ -41,7 +41,7 @@ def wgmma_header():
             common = dict(n=n, kind=kind, type=element, k=k,
                           count=count, d=", ".join(f"%{i}" for i in range(count)),
                           outs=", ".join(f'"+f"(d[{i}])' for i in range(count)))
-            # Operands of 16 bits may lie the other way round.
+            # 16-bit operands have flags for transposition.
             order = ["", ""] if k == 32 else [", 0", ", 0, 0"]
             shared = WGMMA.format(what="Shared", a_type="uint64_t a", a=f"%{count}", b=count + 1,
                                   ins='"l"(a)', last=order[1], **common)
@@ -60,7 +60,7 @@ def build(topic, directory):
 
 
 def measure(topic, directory):
-    """[(name, value, unit)]"""
+    """Returns [(name, value, unit)]."""
     done = subprocess.run([directory / topic], stdout=subprocess.PIPE, text=True, timeout=60)
     if done.returncode:
         print(f"{topic}: exit status {done.returncode}", file=sys.stderr)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Shared memory: bytes an SM moves in a cycle, and the latency of a load.
+// Shared memory: bytes per cycle and SM, and the latency of a load.
 
 #include "common.h"
 
@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(512) repeat(long long *cycles, uint32_t *out, 
   __syncthreads();
   uint32_t first = smemAddress(memory), place = threadIdx.x % 512 * BYTES, sum = threadIdx.x;
   long long begin = clock64();
-  // The step is 0, which ptxas must not know: it would load once.
+  // The step is 0, hidden from ptxas, which would hoist the load.
   for (int i = 0; i < kRounds / 8; ++i, place += step)
 #pragma unroll
     for (int j = 0; j < 8; ++j)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which SMs are of one GPC, by clusters; which of them share what L2 gives, and how much it gives
-// to each GPC; and to which SMs CTAs of a launch go.
+// GPCs: SMs of each GPC, found by clusters; SMs that share responses of L2, and
+// the bandwidth of L2 per GPC; and the assignment of CTAs to SMs.
 
 #include "common.h"
 
@@ -15,7 +15,7 @@ __device__ unsigned smId() {
   return id;
 }
 
-/// CTAs that stay long enough for all to have begun.
+/// CTAs that run until all have started.
 __global__ void where(unsigned *sms) {
   if (threadIdx.x == 0)
     sms[blockIdx.x] = smId();
@@ -26,7 +26,7 @@ __global__ void where(unsigned *sms) {
 
 constexpr int kLines = 1024, kRounds = 128; // 128 KiB of each region
 
-/// Warps go through the region of their SM, each with 2 KiB under way.
+/// Warps read the region of their SM, each with 2 KiB in flight.
 __global__ void __launch_bounds__(1024)
     reads(const uint4 *data, const int *regionOf, long long *cycles, uint4 *out) {
   unsigned sm = smId();
@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(1024)
 }
 
 static int sms;
-static unsigned *places; ///< of CTAs, on the device
+static unsigned *places; ///< SM of each CTA, on the device
 static std::vector<int> gpcOf, rankOf;
 static std::vector<std::vector<int>> gpcs;
 
@@ -81,8 +81,9 @@ static std::vector<unsigned> launch(int ctas, int cluster, int bytes) {
   return host;
 }
 
-/// SMs of a cluster are of one GPC. Those that no large cluster has are of the GPC whose
-/// turn it is when CTAs fill GPCs in a row: the one with the fewest.
+/// Groups SMs by clusters, which lie within a GPC. SMs that no large cluster
+/// contains belong to the GPC with the fewest SMs so far, because consecutive
+/// CTAs fill GPCs in turn.
 static void findGpcs() {
   std::vector<int> parent(sms);
   std::iota(parent.begin(), parent.end(), 0);
@@ -121,7 +122,7 @@ static double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// SMs read the regions that `regionOf` gives them.
+/// SMs read the regions assigned by `regionOf`.
 static void measure(const char *name, const uint4 *data, std::function<int(int)> regionOf,
                     bool byGpc = false) {
   static int *regions = nullptr;
@@ -156,7 +157,7 @@ static void measure(const char *name, const uint4 *data, std::function<int(int)>
          ofGpcs[g], "bytes/cycle");
 }
 
-/// How many CTAs in a row go to one GPC.
+/// Number of consecutive CTAs on one GPC.
 static void order(int ctas, int cluster) {
   std::vector<unsigned> host = launch(ctas, cluster, 200 << 10);
   int most = 0, run = 0;

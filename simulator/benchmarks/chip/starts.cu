@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels one after another in a CUDA graph, by the clock of an SM: from the last instruction
-// of a kernel to the first of the next, by CTAs of an SM, shared memory, clusters, and what the
-// kernel has stored at its end; and the rate of such stores.
+// Consecutive kernels in a CUDA graph, by the clock of an SM: from the last
+// instruction of a kernel to the first of the next, by CTAs per SM, shared
+// memory, clusters and stores at the end of the kernel; and the bandwidth of
+// such stores.
 
 #include "common.h"
 
@@ -11,7 +12,8 @@ struct Life {
   unsigned sm, pad;
 };
 
-/// Each CTA works for `work` cycles; then each thread has `stores` stores of 16 bytes under way.
+/// Each CTA runs for `work` cycles, then each thread issues `stores` stores of
+/// 16 bytes.
 __global__ void lives(Life *lives, int work, int stores, uint4 *out) {
   long long begin = clock64();
   while (clock64() - begin < work) {
@@ -27,9 +29,9 @@ __global__ void lives(Life *lives, int work, int stores, uint4 *out) {
   }
 }
 
-/// A warp's part of 16 rows and 256 columns of a matrix of 2048 x 2048 of 16 bits, whose
-/// fragments are those of wgmma: by columns, 8 rows side by side in a store, or by rows. All CTAs
-/// store at their ends.
+/// Stores a warp's 16 rows and 256 columns of a 2048 x 2048 matrix of 16-bit
+/// values in wgmma fragments: by columns (8 rows per store) or by rows. All
+/// CTAs store at their end.
 enum class Order { Nothing, Columns, Rows, Lines };
 template <Order ORDER> __global__ void storesTile(uint16_t *out) {
   long long begin = clock64();
@@ -51,7 +53,7 @@ template <Order ORDER> __global__ void storesTile(uint16_t *out) {
   }
 }
 
-/// A kernel that lets 3000 cycles pass, and loads a word for each thread then.
+/// Idles for 3000 cycles, then loads a word per thread.
 template <bool LOADS> __global__ void passes(const uint4 *data, uint4 *out, uint32_t n) {
   long long begin = clock64();
   while (clock64() - begin < 3000) {

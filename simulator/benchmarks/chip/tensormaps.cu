@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A tensor map that a kernel changes, as grouped matmuls do: cycles of each step, from the change
-// in shared memory to the first box that is loaded by it.
+// Modification of a tensor map by a kernel, as in grouped matmuls: cycles of
+// each step, from the change in shared memory to the first box loaded with the
+// map.
 
 #include "maps.h"
 
@@ -14,7 +15,7 @@ __device__ void load(const CUtensorMap *map, uint32_t to, uint32_t bar, int row)
 
 enum Step { Replace, Copy, Acquire, First, Next, kSteps };
 
-/// One warp; `cycles`: kSteps of each CTA.
+/// Runs one warp. `cycles`: kSteps values for each CTA.
 __global__ void change(const __grid_constant__ CUtensorMap map, CUtensorMap *maps,
                        const char *data, int rounds, long long *cycles) {
   extern __shared__ __align__(1024) uint8_t memory[];

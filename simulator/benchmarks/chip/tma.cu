@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Loads by the copy engine, by all SMs: bytes that each SM gets in a cycle, by the
-// rows of a box of 128-byte rows, for what lies in L2 and for what does not, and with
-// multicast to both CTAs of a cluster, each of which loads half. And the latency of one.
+// Loads by the copy engines of all SMs: bytes per cycle and SM by rows of 128
+// bytes in a box, from L2 and from HBM, and with multicast to both CTAs of a
+// cluster (each loads half); and the latency of one load.
 
 #include "maps.h"
 
@@ -20,8 +20,8 @@ __device__ void load(const CUtensorMap *map, uint32_t to, uint32_t bar, int colu
                  : "memory");
 }
 
-/// Stages of 32 KiB, `inFlight` of them under way: one thread loads, another takes what is
-/// there. CTAs (clusters) take stages next to each other: panels of the same rows.
+/// Stages of 32 KiB, `inFlight` in flight: one thread loads, another consumes.
+/// CTAs (clusters) load adjacent stages: panels of the same rows.
 template <bool MULTICAST>
 __global__ void stream(const __grid_constant__ CUtensorMap map, long long *cycles, int boxRows,
                        int rows, int stages, int inFlight) {

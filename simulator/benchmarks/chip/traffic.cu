@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// L2 and HBM by who asks: few SMs and all, lines that SMs share, sets of data beside
-// the capacity of L2, near and far slices; stores by pattern, and atomics.
+// L2 and HBM by access: few SMs and all, lines shared by SMs, working sets
+// around the capacity of L2, near and far slices; stores by pattern, and
+// atomics.
 
 #include "reads.h"
 
-/// Loads with nothing else of the SM under way, 4 KiB apart.
+/// Loads 4 KiB apart on an idle SM.
 __global__ void latencies(const uint32_t *data, int count, uint32_t *times) {
   uint32_t sum = 0;
   for (int i = 0; i < count; ++i) {
@@ -21,8 +22,8 @@ __global__ void latencies(const uint32_t *data, int count, uint32_t *times) {
 
 enum class Pattern { Wide, Words, Columns, Partial };
 
-/// Stores of all threads: 16 or 4 bytes each side by side, 16 bytes in rows of 4 KiB
-/// (a lane each), or 8 of each 32 bytes.
+/// Stores of all threads: 16 or 4 contiguous bytes, 16 bytes in rows of 4 KiB
+/// (a row per lane), or 8 of each 32 bytes.
 template <Pattern PATTERN>
 __global__ void __launch_bounds__(kThreads)
     writeAll(uint8_t *data, size_t bytes, int rounds, long long *cycles) {
@@ -39,7 +40,8 @@ __global__ void __launch_bounds__(kThreads)
       for (size_t i = thread; i < bytes / 32; i += all)
         *reinterpret_cast<uint2 *>(data + i * 32) = uint2{uint32_t(i), uint32_t(round)};
     else
-      // 32 rows of 4 KiB are a piece of 128 KiB; a warp writes 16 bytes of each.
+      // A piece of 128 KiB is 32 rows of 4 KiB; a warp writes 16 bytes of each
+      // row.
       for (size_t i = thread; i < bytes / 16; i += all) {
         size_t warp = i / 32, lane = i % 32;
         *reinterpret_cast<uint4 *>(data + warp / 256 * 131072 + lane * 4096 + warp % 256 * 16) =

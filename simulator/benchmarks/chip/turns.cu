@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Warps that share schedulers: arithmetic of one to four warps each, alone and beside
-// wgmma, and rounds of arithmetic and a batch of wgmma that is waited for, as kernels
-// have that make operands in registers.
+// Warps that share schedulers: arithmetic with one to four warps per scheduler,
+// alone and beside wgmma; and alternation of arithmetic with awaited batches of
+// wgmma, as in kernels with A in registers.
 
 #include "wgmma.h"
 #include <utility>
@@ -11,7 +11,7 @@ static constexpr int kRounds = 128, kOperandBytes = 48 * 1024, kLength = 128;
 
 enum class Work { Logic, Halves, Mads, Floats, Both, HalvesMads, HalvesFloats, MadsFloats, Unpack };
 
-/// The k-th instruction of kLength.
+/// Instruction K of kLength.
 template <Work WORK, int K> __device__ void step(uint32_t &value, uint32_t y) {
   constexpr int kTurn = K / 8 % 4;
   constexpr bool kOdd = kTurn % 2;
@@ -70,8 +70,8 @@ template <int N> __device__ void keep(const float (&d)[N / 2], const uint32_t (&
     *out = sum;
 }
 
-/// Warpgroup 0 multiplies `batches` times, or lets time pass; the others work until it
-/// has ended, and count.
+/// Warpgroup 0 runs `batches` batches of wgmma or idles. The other warpgroups
+/// run arithmetic until it ends, and count.
 template <int N, bool REGISTERS, Work WORK>
 __global__ void __launch_bounds__(512)
     beside(long long *cycles, long long *mmas, uint32_t y, int batches, float *out) {
@@ -143,7 +143,7 @@ template <Work WORK> void measureWork(const char *name) {
   measureBeside<128, false, WORK>(name, 3, true);
 }
 
-/// Every warpgroup works, multiplies COUNT times, and waits.
+/// Each warpgroup runs arithmetic, then COUNT wgmma, and waits.
 template <int N, bool REGISTERS, int COUNT>
 __global__ void __launch_bounds__(512) rounds(long long *cycles, uint32_t y, float *out) {
   extern __shared__ __align__(1024) uint8_t memory[];

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Loads of all SMs at once, by the bytes that each SM has under way: how throughput and latency
-// depend on each other, for loads of threads and for copies, from L2 and from HBM.
+// Simultaneous loads of all SMs, by bytes in flight per SM: throughput and
+// latency for loads of threads and for copies, from L2 and from HBM.
 
 #include "common.h"
 
-/// Each warp has LOADS loads of 512 bytes under way, and goes on when all are there. Warps of all
-/// SMs read side by side. KEEPS: L1 takes the lines.
+/// Each warp keeps LOADS loads of 512 bytes in flight and waits for all of
+/// them. Warps of all SMs read adjacent data. KEEPS: allocate in L1.
 template <int LOADS, bool KEEPS>
 __global__ void loads(const uint4 *data, size_t mask, int rounds, long long *cycles,
                       uint4 *out) {
@@ -42,7 +42,7 @@ __global__ void loads(const uint4 *data, size_t mask, int rounds, long long *cyc
     *out = {};
 }
 
-/// One thread has `inFlight` copies of `bytes` under way.
+/// One thread keeps `inFlight` copies of `bytes` in flight.
 __global__ void copies(const uint8_t *data, size_t mask, uint32_t bytes, int inFlight, int rounds,
                        long long *cycles) {
   extern __shared__ __align__(1024) uint8_t memory[];
@@ -79,7 +79,7 @@ void measureLoads(const uint8_t *data, int warps, int from, int ctas, size_t byt
   Cycles cycles(ctas);
   bytes = bytes ? bytes : kBytes[from];
   constexpr int kRounds = 192;
-  // Of HBM another part each time, of L2 the same.
+  // HBM: another part each time; L2: the same part.
   for (int i = 0; i < 3; ++i)
     loads<LOADS, KEEPS><<<ctas, warps * 32>>>(
         (const uint4 *)(data + (from ? size_t(i) << 30 : 0)), bytes / 16 - 1, kRounds,
@@ -112,7 +112,7 @@ int main() {
   measureLoads<4>(data, 32);
   for (int warps : {8, 32})
     measureLoads<2>(data, warps, 0, 1);
-  // L2 gives up what threads read without L1.
+  // L2 evicts lines of loads that bypass L1 first.
   for (int mib : {1, 4, 16})
     measureLoads<1, false>(data, 1, 0, sms, size_t(mib) << 20);
   CHECK(cudaFuncSetAttribute(copies, cudaFuncAttributeMaxDynamicSharedMemorySize, 128 << 10));

@@ -1,9 +1,9 @@
-//===- InterpreterBenchmark.cpp - warp instructions per second ------------===//
+//===- InterpreterBenchmark.cpp - Warp instructions per second ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Loops of the kinds that kernels consist of, on one host thread, with no
-// checks, with those that cost little (the default but for the order of
-// accesses) and with all of them. items_per_second counts warp instructions.
+// Typical kernel loops on one host thread: without checks, with cheap checks
+// (all defaults except the order of accesses), and with all checks.
+// items_per_second counts warp instructions.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/Simulator.h"
@@ -20,8 +20,8 @@ namespace {
 constexpr unsigned kBlock = 256, kGrid = 16;
 constexpr uint64_t kElements = 1u << 22;
 
-// A loop body; %r0 is the thread, %r1 counts, %rd1 and %rd2 are input and
-// output at the thread's place, %r2 its place in shared memory.
+// A loop body. %r0: thread, %r1: counter, %rd1 and %rd2: input and output of
+// the thread, %r2: its shared memory.
 struct Loop {
   const char *name, *body;
   unsigned trips;
@@ -33,7 +33,7 @@ const Loop loops[] = {
      "shl.b32 %r13, %r10, 3; and.b32 %r14, %r13, 255; max.s32 %r12, %r12, %r14;"
      "mul.f32 %f3, %f1, 0f3F7FFFFF;",
      512},
-    // A reduction through shared memory, a barrier for every step.
+    // Reduction through shared memory with a barrier for each step.
     {"shared_and_barriers",
      "st.shared.f32 [%r2], %f1; bar.sync 0; ld.shared.f32 %f2, [%r3];"
      "add.f32 %f1, %f1, %f2; ld.shared.f32 %f3, [%r4]; fma.rn.f32 %f1, %f2, "
@@ -47,7 +47,7 @@ const Loop loops[] = {
      "st.global.v4.f32 [%rd2], {%f1, %f2, %f3, %f4};"
      "add.s64 %rd1, %rd1, 4096; add.s64 %rd2, %rd2, 4096;",
      256},
-    // The amax of a block of 32 and its conversion to E4M3.
+    // Amax of a block of 32 and conversion to E4M3.
     {"quantize",
      "ld.global.f32 %f1, [%rd1]; abs.f32 %f2, %f1;"
      "shfl.sync.bfly.b32 %f3, %f2, 16, 31, -1; max.f32 %f2, %f2, %f3;"
@@ -101,7 +101,7 @@ void run(benchmark::State &state, const Loop &loop, uint32_t checks) {
     return;
   }
   DeviceMemory memory;
-  // A CTA has 64 KiB more than its loops touch.
+  // Buffers exceed the memory that the loops access by 64 KiB per CTA.
   uint64_t bytes = kElements * 4 + (2u << 20);
   uint64_t buffers[2] = {memory.alloc(bytes), memory.alloc(bytes)};
   memory.fill(buffers[0], 0x3c, bytes);

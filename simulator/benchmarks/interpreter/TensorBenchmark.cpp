@@ -1,8 +1,8 @@
-//===- TensorBenchmark.cpp - speed of the simulator's engines -------------===//
+//===- TensorBenchmark.cpp - Speed of simulated engines -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One MMA instruction, one scale copy and one tile load: what a simulated GEMM
-// spends its time in. items_per_second of the MMAs counts multiply-adds.
+// An MMA, a scale copy and a tile load take most of the time of a simulated
+// GEMM. items_per_second of the MMAs counts multiply-adds.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/tensor/NumberFormats.h"
@@ -25,8 +25,8 @@ uint64_t swizzled128(uint32_t start) {
          uint64_t{2} << 61;
 }
 
-/// One CTA with random operands of A at 0 and of B at 64 KiB, scales around one
-/// in columns 256 to 271 and an accumulator in columns 0 to 255.
+/// A CTA with random operands A at 0 and B at 64 KiB, scales around one in
+/// columns 256 to 271, and an accumulator in columns 0 to 255.
 struct Cta {
   std::vector<uint8_t> shared;
   TensorMemory tensor;
@@ -106,7 +106,7 @@ void mmaBf16(benchmark::State &state) {
 }
 BENCHMARK(mmaBf16);
 
-// Exponents all over the range: sums that doubles cannot hold.
+// Exponents over the full range: sums exceed the precision of doubles.
 void mmaBf16Wild(benchmark::State &state) {
   Cta cta(0xBF);
   runMma(state, cta, MmaKind::F16, ScaleVec::Default, 0x08400490u, 16);

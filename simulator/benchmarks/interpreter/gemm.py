@@ -1,12 +1,10 @@
 #!/usr/bin/env python3
-"""Times the simulator on a whole kernel: MXFP8 GEMMs by the hand-written kernel
-of simulator/test, as a process, with the wall-clock time and the peak of memory
-of each.
+"""Times the simulator on MXFP8 GEMMs by the hand-written kernel of simulator/test: wall-clock
+time and peak memory of each process.
 
     gemm.py BUILD_DIR [--size M N K] [--repeat N]
 
-Prints the median of the repetitions. The result is compared with a matmul in
-float64 first, so that no time is given for a wrong one."""
+Prints the median of the repetitions, after comparing the result with a matmul in float64."""
 
 import argparse
 import os
@@ -23,7 +21,7 @@ INPUTS = ROOT / "test/Inputs/mxfp8_gemm.py"
 
 
 def run(command):
-    """Seconds and the peak of memory in MiB of one process."""
+    """Runs a process; returns its seconds and peak memory in MiB."""
     start = time.perf_counter()
     process = subprocess.Popen(command)
     _, status, usage = os.wait4(process.pid, 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Times that were measured before: rows of the raw results of surface.py and tune.py."""
+"""Measured times: rows of the raw results of surface.py and tune.py."""
 
 import collections
 import dataclasses
@@ -17,8 +17,8 @@ import surface
 
 @dataclasses.dataclass(frozen=True)
 class Timed:
-    """A program, and what a launch of it took after a pause: "burst", or in a graph that
-    goes through more memory than the L2 has."""
+    """A program and the time of a launch after a pause: "burst", or in a graph that accesses
+    more memory than the L2 capacity."""
     family: str
     case: object
     way: str
@@ -32,14 +32,14 @@ class Timed:
 
 
 def timed(family, case, way, entry, about):
-    """None where it was timed from the host, which takes longer than a short launch."""
+    """Returns None for times from the host, which exceed the time of short launches."""
     found = entry.get("graph_us") or (about.get("launch") == cases.LAUNCH and entry.get("burst_us"))
     return found and Timed(family, case, way, found, entry.get("sustained_us"), entry.get("sm_mhz"))
 
 
 def of_surface(data, name):
-    """What the compiler chose, and the schedules that it ranked next, where they were timed: the
-    shapes come from the seed, as surface.py draws them."""
+    """Yields the timed schedules of each case: the compiler's choice and the next in its ranking.
+    The seed determines the shapes, as in surface.py."""
     for row in surface.ROWS:
         measured = data["rows"].get(row.name, {})
         drawn = {case.name: case for case in row.cases(data["seed"], len(measured))}
@@ -54,8 +54,8 @@ def of_surface(data, name):
 
 
 def of_tuning(data, name):
-    """Each schedule that gave the right result, but for the compiler's choice, which may be
-    another one by now."""
+    """Yields each schedule with a correct result, except the compiler's choice, which may have
+    changed since."""
     known = {case.name: case for case in cases.CASES}
     for name, result in data["cases"].items():
         ways = {way: way for way in result["found"] if way.startswith("tile")}
@@ -82,8 +82,8 @@ def load(paths):
 
 
 def chosen(programs, only, sample):
-    """Those whose family or name has `only`; of each family at most `sample`, the same
-    ones every time."""
+    """Returns programs that match `only` by family and name, with a fixed sample of at most
+    `sample` per family."""
     families = collections.defaultdict(list)
     for one in programs:
         if re.search(only, f"{one.family}/{one.name}"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A program of mx-compile on the simulator, timed."""
+"""Modelled times of programs of mx-compile."""
 
 import json
 import os
@@ -17,8 +17,8 @@ import find_ptxas
 import machine_code
 
 CHIP, TARGET = "h200", "sm_90a"
-# Values of scales with which no kernel takes its slow way; elements are zeros, which no
-# kernel looks at before it multiplies.
+# Scales that avoid the slow paths of kernels. Elements are zeros: no kernel inspects them before
+# the MMA.
 SCALES = {"f8E8M0FNU": 120, "f8E4M3FN": 0x38}
 INSTRUCTIONS = 10**12
 
@@ -33,8 +33,8 @@ def need(what, path):
 
 
 class Simulator:
-    """Of the build folder `binaries`; a program may take `most` seconds. Instructions have
-    the prices of machine code, or those of PTX."""
+    """The simulator of the build folder `binaries`, with a limit of `most` seconds per program.
+    Instructions are priced by machine code or by PTX."""
 
     def __init__(self, binaries, most, ptx_prices=False):
         self.binaries, self.most, self.ptxas = binaries, most, None
@@ -43,7 +43,7 @@ class Simulator:
             self.nvdisasm = need("nvdisasm", machine_code.find_nvdisasm(str(ROOT)))
 
     def about(self):
-        """What the modelled times depend on."""
+        """Returns the versions that determine the modelled times."""
         version = "none"
         if self.ptxas:
             text = subprocess.run([self.ptxas, "--version"], capture_output=True, text=True).stdout
@@ -53,15 +53,15 @@ class Simulator:
         return dict(chip=CHIP, ptxas=version, commit=commit)
 
     def run(self, case, way):
-        """The launches of the entry "main", as the report has them, and the seconds that they
-        took here."""
+        """Returns the reports of the launches of the entry "main", and the seconds of the
+        simulation."""
         with tempfile.TemporaryDirectory() as name:
             directory = pathlib.Path(name)
             program = self.compile(case, way, directory)
             return self.launch(program, arguments(case, program, directory), self.prices(program))
 
     def prices(self, program):
-        """Variables of the environment."""
+        """Returns environment variables that select prices by machine code."""
         if not self.ptxas:
             return {}
         ptx, listing = (program / "kernels.ptx").read_text(), program / "listing"
@@ -97,7 +97,7 @@ class Simulator:
 
 
 def arguments(case, program, directory):
-    """Files of arrays for the entry. Those of zeros take no room on the disk."""
+    """Writes the arrays of the entry. Arrays of zeros are sparse files."""
     manifest = json.loads((program / "manifest.json").read_text())
     entry = next(entry for entry in manifest["entries"] if entry["name"] == "main")
     paths = []

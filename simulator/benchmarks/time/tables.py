@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Modelled beside measured times, as tables of Markdown."""
+"""Markdown tables of modelled and measured times."""
 
 import collections
 import itertools
@@ -11,12 +11,12 @@ WORST = 10
 
 
 def error(row):
-    """Of the modelled time, in percent."""
+    """Returns the error of the modelled time in percent."""
     return 100 * (row["modelled_us"] / row["measured_us"] - 1)
 
 
 def spread(errors):
-    """Of absolute errors: median, 90th percentile, worst."""
+    """Returns median, 90th percentile and maximum of the absolute errors."""
     sizes = sorted(map(abs, errors))
     tenths = statistics.quantiles(sizes * 2, n=10, method="inclusive") if len(sizes) == 1 else \
         statistics.quantiles(sizes, n=10, method="inclusive")
@@ -35,7 +35,7 @@ def by(rows, key):
 
 
 def summary(rows, key, title):
-    """A line for each group, and one for all."""
+    """Returns a table with a row for each group and for all rows."""
     text = header(title, "programs", "median", "90th percentile", "worst", "mean, with its sign")
     groups = list(by(rows, key).items())
     for name, found in [*groups, ("all", rows)][:None if len(groups) > 1 else 1]:
@@ -62,15 +62,15 @@ def largest_first(rows):
 
 
 def tau(pairs):
-    """Kendall's: how many pairs are in the same order, less those that are not."""
+    """Returns Kendall's tau: the share of concordant pairs minus the share of discordant pairs."""
     found = [((a - c) * (b - d) > 0) - ((a - c) * (b - d) < 0)
              for (a, b), (c, d) in itertools.combinations(pairs, 2)]
     return sum(found) / len(found)
 
 
 def ranking(rows):
-    """Of cases with several schedules: what the model's best costs, measured, beside the
-    fastest one."""
+    """Returns a table of cases with several schedules: the measured time of the model's best
+    schedule relative to the fastest."""
     text = header("case", "schedules", "the model's best to the fastest", "Kendall's tau")
     for case, found in by(rows, lambda row: row["name"].split(", ")[0]).items():
         if len(found) < 3:
@@ -103,7 +103,7 @@ def full_name(row):
 
 
 def pair(row, key, form):
-    """Measured, modelled and the error, or nothing."""
+    """Returns measured value, modelled value and error, or empty cells."""
     found, true = row.get(f"modelled_{key}"), row.get(f"measured_{key}")
     if found is None or true is None:
         return "", "", ""
@@ -111,7 +111,7 @@ def pair(row, key, form):
 
 
 def clocks(rows):
-    """All of them, the largest error first: after a pause and back to back, and the clock."""
+    """Returns a table of all rows by descending error: after a pause, back to back, and clocks."""
     text = header("kernel", "measured, µs", "modelled", "error", "sustained, µs", "modelled",
                   "error", "MHz", "modelled", "error", "MHz, sustained", "modelled", "error")
     for row in largest_first(rows):
@@ -122,13 +122,13 @@ def clocks(rows):
 
 
 def of_key(rows, key):
-    """Rows that have the key, as if it were their time."""
+    """Returns the rows that contain the key, with its values as times."""
     return [dict(row, measured_us=row[f"measured_{key}"], modelled_us=row[f"modelled_{key}"])
             for row in rows if f"measured_{key}" in row and f"modelled_{key}" in row]
 
 
 def spreads(rows):
-    """A line for each of what was measured."""
+    """Returns a table with a row for each measured quantity."""
     text = header("", "programs", "median", "90th percentile", "worst")
     for key, title in (("us", "after a pause"), ("sustained_us", "sustained"),
                        ("mhz", "clock after a pause"), ("sustained_mhz", "clock, sustained")):

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How far the model of time is from what was measured on an H200.
+"""Errors of the model of time against measurements on an H200.
 
     validate.py run MEASURED.json... --results=FILE.json [--only=REGEX] [--sample=N]
                     [--most=SECONDS] [--again] [--bin=DIR] [--ptx-prices]
     validate.py show [--matmul=FILE] [--kernels=FILE]
 
-`run` models the programs of raw results of surface.py and tune.py, and keeps the modelled
-beside the measured times in FILE.json; a program that has a time already is modelled again
-with --again alone. --sample: at most N programs of each family, the same ones every time.
---most: what a program may take here, in seconds. --ptx-prices: without ptxas and nvdisasm.
+`run` models the programs in raw results of surface.py and tune.py, and stores modelled and
+measured times in FILE.json. Programs with a modelled time are skipped without --again.
+--sample: a fixed sample of at most N programs of each family. --most: limit of the simulation
+of a program, in seconds. --ptx-prices: needs neither ptxas nor nvdisasm.
 
-`show` prints tables of modelled-matmul.csv and modelled-kernels.csv of ../results, or of
-raw results. The latter has kernels of other projects, which are no part of this
+`show` prints tables of modelled-matmul.csv and modelled-kernels.csv in ../results, or of raw
+results. modelled-kernels.csv covers kernels of other projects, which are not in this
 repository."""
 
 import argparse
@@ -36,7 +36,7 @@ def describe(one):
 
 
 def model(simulator, one):
-    """The row of a program; with "failed" where it has no time."""
+    """Returns the row of a program, with "failed" if it has no time."""
     import simulate
     try:
         launches, seconds = simulator.run(one.case, one.way)

@@ -1,7 +1,7 @@
 //===- ExitStatus.h - Exit statuses of mx-sim -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Equal to the statuses of mx's other tools.
+// The other tools of mx use the same values.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_EXITSTATUS_H
@@ -11,11 +11,11 @@ namespace mx::sim {
 
 enum ExitStatus : int {
   kExitClean = 0,
-  /// A check, a trap or an illegal access.
+  /// A failed check, a trap or an illegal access.
   kExitFault = 1,
-  /// Files, options or sizes that are refused, or more memory than there is.
+  /// Rejected files, options or sizes, or not enough memory.
   kExitBadInput = 2,
-  /// The kernels wait for each other without end.
+  /// The kernels wait for each other forever.
   kExitDeadlock = 3
 };
 

@@ -1,4 +1,4 @@
-//===- InputKind.h - Files that are not PTX text ----------------*- C++ -*-===//
+//===- InputKind.h - Detection of input that is not PTX text ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -9,17 +9,17 @@
 
 namespace mx::sim {
 
-/// What a file is, and what makes PTX of it.
+/// Kind of a file, and advice on how to turn the file into PTX.
 struct InputKind {
   const char *name;
   const char *advice;
 };
 
-/// What is given where PTX is expected, by its first bytes or words; null for
-/// PTX and for what is not known.
+/// Identifies text given in place of PTX by its first bytes or words. Returns
+/// null for PTX and for unknown text.
 const InputKind *kindOfOtherInput(std::string_view text);
 
-/// Whether the first word of the text, after comments, is that of PTX.
+/// Returns true if the first word after any comments is a PTX directive.
 bool beginsAsPtx(std::string_view text);
 
 } // namespace mx::sim

@@ -1,8 +1,8 @@
-//===- LaunchFile.h - launches described in JSON ----------------*- C++ -*-===//
+//===- LaunchFile.h - Launches described in JSON ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The format that mx-sim reads: buffers, tensor maps, arguments and one or more
-// launches of kernels in PTX files. simulator/docs/LaunchFile.md describes it.
+// The input format of mx-sim: buffers, tensor maps, arguments and one or more
+// launches of kernels in PTX files. See simulator/docs/LaunchFile.md.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LAUNCHFILE_H
@@ -17,14 +17,14 @@
 namespace mx::sim {
 
 struct LaunchFileOptions {
-  /// Modules named on the command line, before those of the file.
+  /// Modules named on the command line; they precede the modules of the file.
   std::vector<std::string> modules;
   std::string launchFile;
   uint32_t checks = kCheckAll;
   uint64_t seed = 0;
   unsigned threads = 0;
   bool truncatingSums = false;
-  /// As in LaunchConfig.
+  /// See LaunchConfig.
   bool profile = false;
   uint32_t timelineCtas = 0;
   std::string timedChip;
@@ -33,48 +33,51 @@ struct LaunchFileOptions {
   bool skipsMmas = false;
   std::string machineCode;
 
-  /// Files that the caller writes afterwards, and the options that name them:
-  /// they must be no other file of the run.
+  /// Files that the caller writes after the run, each with the option that
+  /// names it. They must differ from every other file of the run.
   std::vector<std::pair<std::string, std::string>> reports;
 
-  /// The launch file's text, where it is not to be read; `launchFile` is then
-  /// its name in messages.
+  /// Contents of the launch file, if already in memory. `launchFile` then only
+  /// names the file in messages.
   std::optional<std::string> text;
-  /// The launch file may name any path; otherwise files beside it, and outputs
-  /// replace regular files only.
+  /// Accept any path in the launch file. By default, paths must name files in
+  /// the same folder, and outputs only replace regular files.
   bool anyPath = false;
-  /// Neither reads nor writes files that the launch file names.
+  /// Never read or write files named in the launch file.
   bool isolated = false;
-  /// Of the device; 0: DeviceMemory::defaultCapacity().
+  /// Device memory capacity in bytes; 0 selects
+  /// DeviceMemory::defaultCapacity().
   uint64_t memoryBytes = 0;
-  /// Whatever limit the launch file states; 0: none.
+  /// Upper bound on the instruction limits of the launch file; 0 means none.
   uint64_t mostInstructions = 0;
 };
 
-/// What came of a launch file: the reports of its launches, or why there are
-/// none.
+/// Reports of the launches in a launch file, or an error.
 struct LaunchFileResult {
-  std::string error; ///< bad input; empty when the launches ran
-  /// The error is that a file would be written over: no report may be.
+  std::string error; ///< bad input; empty if the launches ran
+  /// True if the run would overwrite a file. The caller must not write reports
+  /// then.
   bool refusesFiles = false;
   std::vector<LaunchReport> reports;
-  /// What would make the findings better to read; empty if nothing.
+  /// Advice on making the findings more readable, or empty.
   std::string advice;
   double seconds = 0;
 
-  /// 0, 1, 2 or 3; the worst of all reports, 2 before 3 before 1.
+  /// Returns the worst status of all reports, an ExitStatus. Bad input (2)
+  /// ranks above deadlock (3), and deadlock above a fault (1).
   int exitStatus() const;
 };
 
-/// Reads the file, runs its launches in order until one is not clean, and
-/// writes its outputs.
+/// Reads the file, runs its launches in order up to the first failure, and
+/// writes the outputs.
 LaunchFileResult runLaunchFile(const LaunchFileOptions &options);
 
-/// A launch file for a kernel with "?" where its launch has to be known, and
-/// notes on its parameters.
+/// Returns a launch file template for `kernel`: notes on the parameters, and
+/// "?" for every value that the user must fill in.
 std::string launchTemplate(const KernelInfo &kernel);
 
-/// "all", "none", or names separated by commas. False with a message.
+/// Parses "all", "none", or check names separated by commas. Returns false and
+/// sets `error` on failure.
 bool parseChecks(std::string_view text, uint32_t &checks, std::string &error);
 
 } // namespace mx::sim

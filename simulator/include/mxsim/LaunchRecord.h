@@ -1,8 +1,9 @@
-//===- LaunchRecord.h - a launch as files that repeat it --------*- C++ -*-===//
+//===- LaunchRecord.h - Launches recorded as replayable files ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a host program launches becomes a directory that mx-sim runs: a launch
-// file, the PTX, and what each buffer held before. docs/reference/Runtime.md.
+// Turns a launch of a host program into a directory that mx-sim can run: a
+// launch file, the PTX, and the initial contents of each buffer. See
+// docs/reference/Runtime.md.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LAUNCHRECORD_H
@@ -23,19 +24,20 @@ class JsonWriter;
 namespace mx::sim {
 
 /// Buffers are the allocations that parameters or their tensor maps point to.
-/// Pointers that lie in buffers are not followed.
+/// Pointers stored in buffers are not followed.
 class LaunchRecord {
 public:
-  /// Before the launch: copies the buffers.
+  /// Copies the buffers. Call before the launch.
   LaunchRecord(const DeviceMemory &memory, const KernelInfo &kernel,
                const LaunchConfig &config);
 
-  /// After it: buffers that have changed are the outputs. Makes the directory.
-  /// Returns an empty string, or the message.
+  /// Creates the directory, with every changed buffer as an output. Call after
+  /// the launch. Returns an error message or an empty string.
   std::string write(const std::string &directory, std::string_view ptx) const;
 
 private:
-  /// A part of a parameter that means one thing.
+  /// Part of a parameter: a pointer into a buffer, a tensor map, or plain
+  /// bytes.
   struct Field {
     uint32_t offset, bytes;
     std::string buffer, tensorMap; ///< both empty: plain bytes
@@ -64,7 +66,7 @@ private:
   const DeviceMemory &memory;
   const LaunchConfig config;
   std::vector<Argument> arguments;
-  std::map<uint64_t, Buffer> buffers; ///< by address
+  std::map<uint64_t, Buffer> buffers; ///< keyed by address
   std::map<std::string, TensorMapDesc> tensorMaps;
 };
 

@@ -1,9 +1,8 @@
-//===- LineCost.h - what lines of a kernel cost -----------------*- C++ -*-===//
+//===- LineCost.h - Cycles attributed to kernel lines -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each cycle of a warp's life belongs to one instruction, and is spent on its
-// issue or on what it waits for. simulator/docs/TimeModel.md says how they are
-// counted.
+// Every cycle of a warp is charged to an instruction: for its issue, or for the
+// resource that delays it. simulator/docs/TimeModel.md defines the accounting.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LINECOST_H
@@ -18,56 +17,56 @@
 
 namespace mx::sim {
 
-/// A line of the source.
 struct SourceLine {
   std::string file;
   unsigned line = 0, column = 0;
 };
 
-/// A place in the source, from .loc.
+/// Source location taken from .loc.
 struct SourcePlace {
-  std::string file; ///< empty: there is no .loc, and only the function is known
+  std::string file; ///< empty without .loc; then only the function is known
   unsigned line = 0, column = 0;
-  std::string function; ///< as in the PTX; a person reads its shortName
-  /// Lines of the kernels that the compiler merged with this one, or null.
+  std::string function; ///< name as in the PTX; see shortName()
+  /// Lines of other kernels that the compiler merged with this line, or null.
   std::shared_ptr<const std::vector<SourceLine>> also = {};
 };
 
-/// Where an instruction comes from: its own place, then the calls by which the
-/// compiler inlined it, the outermost last. Empty where nothing is known.
+/// Source location of an instruction, followed by the call sites through which
+/// the compiler inlined it, outermost last. Empty if unknown.
 using SourceChain = std::vector<SourcePlace>;
 
-/// What a warp spends a cycle on.
+/// Activity or stall that a cycle of a warp is charged to.
 enum class Spent : uint8_t {
-  Issue,    ///< the instruction issues, or the next one has to wait for it
-  Slot,     ///< a scheduler, a pipe or the port of memory is taken
-  Result,   ///< of loads, of arithmetic and of functions
-  Mbarrier, ///< its phase, and what comes of a test of it
-  Barrier,  ///< of CTA or cluster, other warps of a warpgroup, other lanes
-  Group,    ///< of asynchronous copies
-  Mma,      ///< of tensor cores, and room in their pipe
+  Issue,    ///< issue, or the delay before the next instruction
+  Slot,     ///< busy scheduler, pipe or memory port
+  Result,   ///< results of loads, arithmetic and functions
+  Mbarrier, ///< mbarrier phases, and branches on a test
+  Barrier,  ///< CTA or cluster barrier, warpgroup, other lanes
+  Group,    ///< groups of asynchronous copies
+  Mma,      ///< tensor cores, and space in their pipe
   Count
 };
 constexpr unsigned kSpent = unsigned(Spent::Count);
 
 struct SpentInfo {
-  std::string_view key, column; ///< in JSON, in tables
+  std::string_view key, column; ///< names in JSON and in tables
 };
 const SpentInfo &infoOf(Spent spent);
 
-/// What all warps of a launch did at a line.
+/// Cost of a line, over all warps of a launch.
 struct LineCost {
-  /// Of the PTX; 0: functions of other modules. Of costs by source: the first.
+  /// Line of the PTX; 0 for functions of other modules. For costs by source
+  /// line, the first such line.
   unsigned line = 0;
-  std::string text;      ///< of the PTX, without what is around it
-  SourceChain source;    ///< of its first instruction
-  uint64_t executed = 0; ///< instructions of warps
+  std::string text;      ///< trimmed text of the PTX line
+  SourceChain source;    ///< location of the first instruction
+  uint64_t executed = 0; ///< warp instructions
   std::array<uint64_t, kSpent> cycles = {};
   uint64_t allCycles() const;
 };
 
-/// The same by the line of the source that .loc names, the dearest first;
-/// without what has no .loc.
+/// Regroups the costs by the source lines of .loc, most expensive first. Omits
+/// instructions without .loc.
 std::vector<LineCost> costsBySource(const std::vector<LineCost> &lines);
 
 } // namespace mx::sim

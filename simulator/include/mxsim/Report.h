@@ -1,8 +1,8 @@
-//===- Report.h - what came of launches, for people and tools ---*- C++ -*-===//
+//===- Report.h - Launch reports for people and tools -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reports as JSON, as a table, and as a page that shows a timeline.
-// simulator/docs/Reports.md describes all three.
+// Reports as JSON, as tables, and as an HTML page with a timeline. See
+// simulator/docs/Reports.md.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_REPORT_H
@@ -15,11 +15,11 @@
 
 namespace mx::sim {
 
-/// The version of the JSON report: incremented when a key changes its meaning
-/// or goes away, not when one is added.
+/// Version of the JSON report. Incremented when a key is removed or changes its
+/// meaning, but not when a key is added.
 constexpr int kReportFormat = 2;
 
-/// Warps that do the same work, and what they did together.
+/// Warps that do the same work, with their combined statistics.
 struct Role {
   std::string name; ///< "tma load", "mma", "epilogue", "idle", ...
   std::vector<uint32_t> warps;
@@ -27,57 +27,59 @@ struct Role {
   WarpProfile profile;
 };
 
-/// The roles of a launch, by their first warp. A role is named after what its
-/// warps were seen to do.
+/// Returns the roles of a launch, ordered by their first warp. The observed
+/// activity of the warps determines the name of the role.
 std::vector<Role> rolesOf(const LaunchReport &report);
 
-/// A table of the roles, with a title.
+/// Returns a titled table of the roles.
 std::string statisticsText(const LaunchReport &report);
 
-/// How long the model of time says that the launch takes, what its parts were
-/// busy with, and what each role waited for; empty where that was not asked.
+/// Returns the modelled time of the launch, the utilization of each part of the
+/// chip, and the stalls of each role. Empty if the launch is not timed.
 std::string timeText(const LaunchReport &report);
 
-/// The `count` lines of the PTX, and of the source, at which warps spend most
-/// cycles; empty where LaunchConfig::timeLines was not asked for.
+/// Returns the `count` most expensive lines of the PTX and of the source. Empty
+/// without LaunchConfig::timeLines.
 std::string linesText(const LaunchReport &report, size_t count);
 
-/// A name of a kernel or function for people: C++ names as in the source,
-/// without what they return and take, and long template arguments left out.
+/// Returns a readable name of a kernel or function. Demangles C++ names, drops
+/// return and parameter types, and elides long template arguments.
 std::string shortName(const std::string &name);
 
-/// The same for variables; one of a function without the function.
+/// Like shortName, for variables. A function-local variable loses the name of
+/// its function.
 std::string shortVariableName(const std::string &name);
 
-/// The whole C++ name, or the name as it is where that is not one.
+/// Returns the full C++ name, or `name` itself if it is not mangled.
 std::string demangled(const std::string &name);
-/// "gemm", or for a C++ name "_Z4gemmv (gemm())".
+/// Returns "gemm", or for a C++ name "_Z4gemmv (gemm())".
 std::string bothNames(const std::string &name);
-/// Matches of a name, closer ones later: none, the name in C++ without its
-/// namespaces or template arguments, with both, and the name in PTX.
+/// Quality of a name match, in ascending order: no match, the C++ name without
+/// namespaces or template arguments, the full C++ name, and the PTX name.
 enum class NameMatch { None, Part, Whole, Exact };
-/// Returns how `typed` names the kernel `name`. The closest match among the
-/// kernels of a module counts.
+/// Returns how closely `typed` matches the kernel `name`. The best match in a
+/// module wins.
 NameMatch matchName(const std::string &typed, const std::string &name);
 
-/// What was run and what came of it, in one line; empty when nothing was. With
-/// `isStrict` warnings count as errors do.
+/// Summarizes the run in one line; empty if nothing ran. With `isStrict`,
+/// warnings count as errors.
 std::string closingLine(const LaunchFileResult &result, bool isStrict);
 
-/// Names of the checks of a mask, as they are given on the command line.
+/// Returns the command-line names of the checks in a mask.
 std::vector<std::string> namesOfChecks(uint32_t checks);
 
-/// 0, 1, 2 or 3; the worst of all, 2 before 3 before 1.
+/// Returns the worst ExitStatus of all reports. Bad input (2) ranks above
+/// deadlock (3), and deadlock above a fault (1).
 int exitStatusOf(const std::vector<LaunchReport> &reports);
 
-/// `error`: why there are not more of them, or empty.
+/// Formats the reports as JSON. `error` explains missing reports, or is empty.
 std::string reportAsJson(const std::vector<LaunchReport> &reports,
                          const std::string &error = {});
 inline std::string reportAsJson(const LaunchFileResult &result) {
   return reportAsJson(result.reports, result.error);
 }
 
-/// One file of HTML that needs nothing else, for the launches that have a
+/// Returns a self-contained HTML page for the launches that recorded a
 /// timeline.
 std::string timelineAsHtml(const LaunchFileResult &result);
 

@@ -1,11 +1,10 @@
 //===- Simulator.h - Run PTX kernels without a GPU --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The public face of the simulator: device memory, modules parsed from PTX
-// text, and launches. It is written from the PTX ISA and knows nothing of the
-// compiler that made the text. Nothing here throws or aborts on bad input: it
-// comes back as text in a report. Plain C++17, no LLVM.
-//
+// Public API of the simulator: device memory, modules parsed from PTX text, and
+// launches. Implements the PTX ISA independently of the compiler that emitted
+// the text. Bad input never throws or aborts; errors are returned as text.
+// Plain C++17 without LLVM.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_SIMULATOR_H
@@ -34,24 +33,25 @@ class LeftOut;
 class Tags;
 } // namespace time
 
-/// The global memory of a simulated device. Addresses are deterministic:
-/// they depend only on the order and the sizes of the allocations. Every
-/// allocation is followed by an unmapped gap, so a stray access is found and
-/// can be described in terms of the buffer it missed.
+/// Global memory of a simulated device. Addresses are deterministic: they
+/// depend only on the order and the sizes of the allocations. An unmapped gap
+/// follows every allocation, so stray accesses are detected and reported
+/// relative to the nearest buffer.
 class DeviceMemory {
 public:
-  /// Between where Linux puts programs and heaps and where it maps libraries
-  /// and large blocks (0x5500..., 0x7e00... to 0x7fff...), and outside the
-  /// sanitizers' shadow: a device address is never a host address as well.
+  /// The address range lies outside the regions that Linux uses for programs
+  /// and heaps (0x5500...) and for libraries and large blocks (0x7e00... to
+  /// 0x7fff...), and outside sanitizer shadow memory. A device address is thus
+  /// never a valid host address.
   static constexpr uint64_t kBase = 0x200000000000ull;
   static constexpr uint64_t kBytes = 1ull << 40;
-  /// Devices of a process have these ranges one after another, so an address
-  /// tells whose it is.
+  /// Each device of a process owns a range of kBytes; the ranges are
+  /// contiguous, so an address identifies its device.
   static constexpr unsigned kMostDevices = 16;
-  /// Allocations start on a page of their own.
+  /// Allocation granularity.
   static constexpr uint64_t kPageBytes = 1ull << 16;
-  /// The pattern of memory that was never written: a signaling NaN as bf16 and
-  /// f32 and an address outside every allocation.
+  /// Pattern of uninitialized memory: a signaling NaN in bf16 and f32, and an
+  /// address outside every allocation.
   static constexpr uint16_t kPoison = 0x7FA1;
 
   struct Allocation {
@@ -60,73 +60,73 @@ public:
     std::string name;
   };
 
-  /// 64 GiB, or as much as leaves the host a quarter of its own memory.
+  /// Returns 64 GiB, or less to leave the host a quarter of its memory.
   static uint64_t defaultCapacity();
 
-  /// `device` is its number among those of the process.
+  /// `device` is the index of the device in the process.
   explicit DeviceMemory(uint64_t capacity = defaultCapacity(),
                         unsigned device = 0);
   ~DeviceMemory();
   DeviceMemory(const DeviceMemory &) = delete;
   DeviceMemory &operator=(const DeviceMemory &) = delete;
 
-  /// Allocates poisoned memory; the name appears in reports. `align` must be
-  /// a power of two; at least 256 is given. Returns 0 when the capacity is
-  /// exceeded. An allocation of zero bytes has an address but no byte.
+  /// Allocates poisoned memory; `name` appears in reports. `align` must be a
+  /// power of two; the minimum is 256. Returns 0 if the capacity is exceeded. A
+  /// zero-byte allocation has an address but no accessible byte.
   uint64_t alloc(uint64_t bytes, uint64_t align = 256,
                  std::string_view name = {});
-  /// Returns false when `address` is not the start of a live allocation.
+  /// Returns false unless `address` is the start of a live allocation.
   bool free(uint64_t address);
 
-  /// Makes host memory an allocation at its own address, so that kernels and
-  /// the host see the same bytes. False when a byte of the range belongs to
-  /// another mapping or to the addresses of the device.
+  /// Maps host memory at its own address, so that kernels and the host share
+  /// it. Returns false if the range overlaps another mapping or the device
+  /// address range.
   bool mapHost(void *host, uint64_t bytes, std::string_view name = {});
-  /// Ends it. False when no mapping starts there.
+  /// Removes a host mapping. Returns false if no mapping starts at `host`.
   bool unmapHost(void *host);
 
-  /// Host pointer to [address, address + bytes), or null unless that range
-  /// lies within one live allocation.
+  /// Returns the host pointer for [address, address + bytes), or null unless
+  /// one live allocation contains the range.
   void *translate(uint64_t address, uint64_t bytes) const;
-  /// These return false, and change nothing, when the range is not allocated.
+  /// These return false and change nothing if the range is not allocated.
   bool copyIn(uint64_t address, const void *from, uint64_t bytes);
   bool copyOut(void *to, uint64_t address, uint64_t bytes) const;
   bool copy(uint64_t to, uint64_t from, uint64_t bytes);
   bool fill(uint64_t address, uint8_t byte, uint64_t bytes);
   bool fillPoison(uint64_t address, uint64_t bytes);
 
-  /// Makes the allocation that starts there a window: other devices of its
-  /// world read and write it. False when none starts there.
+  /// Turns the allocation at `address` into a window that other devices of the
+  /// world can access. Returns false if no allocation starts there.
   bool share(uint64_t address);
-  /// From now on the devices, which must have different numbers and live as
-  /// long, reach each other's windows.
+  /// Lets the devices access each other's windows. Their indices must be
+  /// unique, and all must stay alive as long as any is used.
   static void connect(const std::vector<DeviceMemory *> &devices);
   unsigned device() const { return unsigned((base - kBase) / kBytes); }
-  /// Whether an address is in the range of another device.
+  /// Returns true if `address` is in the range of another device.
   bool isOfPeer(uint64_t address) const {
     return !peers.empty() && address - base >= kBytes &&
            address - kBase < kMostDevices * kBytes;
   }
 
-  /// The live allocation that holds `address`, or null.
+  /// Returns the live allocation that contains `address`, or null.
   const Allocation *find(uint64_t address) const;
-  /// The range in terms of the nearest allocation, for messages: "4 bytes at
-  /// offset 4096 of buffer 'A' (4096 bytes)".
+  /// Describes a range relative to the nearest allocation: "4 bytes at offset
+  /// 4096 of buffer 'A' (4096 bytes)".
   std::string describe(uint64_t address, uint64_t bytes) const;
 
-  /// All kernels have ended: the host has waited, or what it put after them in
-  /// their stream does. Until then a launch may be `programmatic` after them.
+  /// Marks all launched kernels as finished: the host, or the next operation in
+  /// the stream, has waited for them. Later `programmatic` launches cannot
+  /// overlap them.
   void settle();
   Overlap &overlap() { return *overlapping; }
-  /// A launch begins.
   void beginLaunch(bool isProgrammatic);
 
-  /// What launches that are timed have left in L2; null before the first.
+  /// L2 contents left by timed launches; null before the first.
   std::shared_ptr<std::vector<time::Tags>> l2;
-  /// Bytes whose values launches with LaunchConfig::skipsMmas have left
-  /// out; null before the first.
+  /// Bytes left uncomputed by launches with LaunchConfig::skipsMmas; null
+  /// before the first.
   std::shared_ptr<time::LeftOut> leftOut;
-  /// The host has written these.
+  /// Marks the bytes as written by the host.
   void define(uint64_t address, uint64_t bytes);
 
   uint64_t bytesInUse() const { return inUse; }
@@ -135,20 +135,21 @@ public:
 private:
   struct Block;
   std::vector<std::unique_ptr<Block>> blocks;
-  /// Block index + 1 per page, 0 where nothing lives.
+  /// Block index + 1 per page; 0 if the page is unmapped.
   std::vector<uint32_t> pages;
   uint64_t capacity;
   uint64_t inUse = 0;
   const uint64_t base;
   uint64_t next;
-  /// Host memory, by its address.
+  /// Host mappings by address.
   std::map<uint64_t, std::unique_ptr<Block>> mapped;
   std::unique_ptr<Overlap> overlapping;
-  /// The devices of the world by number, this one included, or none.
+  /// Devices of the world by index, including this device; empty without a
+  /// world.
   std::vector<DeviceMemory *> peers;
 
   Block *lookup(uint64_t address) const;
-  /// What the device itself has there.
+  /// Looks up an address without searching peers.
   Block *lookupOwn(uint64_t address) const;
   const DeviceMemory *peerOf(uint64_t address) const;
 };
@@ -157,27 +158,27 @@ private:
 // Modules
 //===----------------------------------------------------------------------===//
 
-/// An error or a remark about PTX text.
 struct Diagnostic {
   std::string message; ///< lower case, no full stop
-  unsigned line = 0;   ///< of the PTX text, from 1; 0 when no line applies
+  unsigned line = 0;   ///< PTX line, from 1; 0 if no line applies
   unsigned column = 0;
 };
 
-/// Whether modules for this .target are simulated: sm_90a, and with 'a', 'f' or
-/// no suffix sm_100, 103, 120 and 121; without a suffix all before, too.
+/// Returns true if modules for this .target can be simulated: sm_90a; sm_100,
+/// 103, 120 and 121 with suffix 'a', 'f' or none; and all earlier targets
+/// without a suffix.
 bool isSimulated(std::string_view target);
 
-/// What the instructions of a kernel do with a parameter: a guess, for people.
+/// Inferred use of a parameter. A heuristic, for display only.
 enum class ParameterUse { Unknown, Number, Address, TensorMap };
 
-/// A word of a parameter that the kernel loads, or a tensor map in it.
+/// Word of a parameter that the kernel loads, or a tensor map in the parameter.
 struct ParameterWord {
   uint32_t offset = 0; ///< in the parameter
   uint32_t bytes = 0;
   ParameterUse use = ParameterUse::Unknown;
-  std::string_view type; ///< of a Number, as in PTX; points into the module
-  unsigned rank = 0;     ///< of a TensorMap, if a copy tells
+  std::string_view type; ///< PTX type of a Number; points into the module
+  unsigned rank = 0;     ///< rank of a TensorMap if a copy reveals it, or 0
 };
 
 struct ParameterInfo {
@@ -186,9 +187,10 @@ struct ParameterInfo {
   uint32_t bytes = 0;
   uint32_t align = 1;
   std::string type; ///< as declared: "u64", "b8[128]"
-  /// TensorMap where it is one and no more, or else what `words` say.
+  /// TensorMap if the parameter is exactly a tensor map; otherwise derived from
+  /// `words`.
   ParameterUse use = ParameterUse::Unknown;
-  std::vector<ParameterWord> words; ///< in the order of their offsets
+  std::vector<ParameterWord> words; ///< sorted by offset
 };
 
 struct KernelInfo {
@@ -196,55 +198,54 @@ struct KernelInfo {
   std::vector<ParameterInfo> parameters;
   uint32_t parameterBytes = 0;
   uint32_t staticSharedBytes = 0;
-  /// Whether it, or a function of its module, names shared memory whose size
-  /// the launch gives.
+  /// True if the kernel, or a function of its module, refers to dynamic shared
+  /// memory.
   bool usesDynamicShared = false;
-  /// From .reqntid, .maxntid, .reqnctapercluster, .explicitcluster and the
-  /// like; 0 where the kernel does not say.
+  /// Limits set by .reqntid, .maxntid, .reqnctapercluster, .explicitcluster and
+  /// similar directives; 0 if absent.
   std::array<uint32_t, 3> requiredBlock = {0, 0, 0};
   std::array<uint32_t, 3> maximumBlock = {0, 0, 0};
   std::array<uint32_t, 3> requiredCluster = {0, 0, 0};
-  /// Instructions that the simulator does not know ("line 12: ..."); they are
-  /// an error when reached by a launch of this kernel, not before.
+  /// Instructions that the simulator does not support ("line 12: ..."). They
+  /// are an error only if a launch of this kernel reaches them.
   std::vector<Diagnostic> unsupported;
 };
 
 struct GlobalInfo {
   std::string name;
   uint64_t bytes = 0;
-  uint64_t address = 0; ///< 0 before the module was loaded
+  uint64_t address = 0; ///< 0 before the module is loaded
 };
 
-/// One PTX module. Parse it once, load it into one DeviceMemory, launch it any
-/// number of times.
+/// A PTX module. Parse it once, load it into one DeviceMemory, and launch it
+/// any number of times.
 class Module {
 public:
-  /// Parses PTX text. Returns null, with at least one entry in `errors`, when
-  /// the text is not well formed. `name` stands in messages.
+  /// Parses PTX text. Returns null and adds diagnostics to `errors` if the text
+  /// is malformed. Messages refer to the module as `name`.
   static std::unique_ptr<Module> parse(std::string_view text,
                                        std::string_view name,
                                        std::vector<Diagnostic> &errors);
   ~Module();
 
   const std::string &name() const { return contents.name; }
-  /// E.g. "sm_100a".
+  /// Returns the target, such as "sm_100a".
   const std::string &target() const { return contents.target; }
   const std::vector<KernelInfo> &kernels() const { return contents.kernels; }
-  /// Null when there is no such kernel.
+  /// Returns null if the module contains no such kernel.
   const KernelInfo *findKernel(std::string_view name) const;
 
-  /// Lets the modules use each other's functions and variables: what one
-  /// declares .extern and another defines. Before any of them is loaded; they
-  /// must live together from then on, and all be loaded before a launch.
-  /// Returns an error message or an empty string.
+  /// Resolves .extern declarations of functions and variables across `modules`.
+  /// Call before any of them is loaded; all must be loaded before a launch and
+  /// stay alive together. Returns an error message or an empty string.
   static std::string link(const std::vector<Module *> &modules);
 
-  /// Allocates and initialises the module's .global and .const variables.
-  /// Done by the first launch where it was not done before. Returns an error
-  /// message or an empty string.
+  /// Allocates and initializes the .global and .const variables. The first
+  /// launch loads the module if needed. Returns an error message or an empty
+  /// string.
   std::string load(DeviceMemory &memory);
-  /// Frees them again. A module must be unloaded before its memory dies, or
-  /// simply outlive it.
+  /// Frees the variables. A module must be unloaded before its memory is
+  /// destroyed, or outlive the memory.
   void unload();
   const std::vector<GlobalInfo> &globals() const { return contents.globals; }
   const GlobalInfo *findGlobal(std::string_view name) const;
@@ -261,7 +262,7 @@ private:
   };
   explicit Module(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> self;
-  const Contents &contents; ///< in `self`
+  const Contents &contents; ///< part of `self`
 };
 
 //===----------------------------------------------------------------------===//
@@ -273,8 +274,8 @@ struct Dim3 {
   uint64_t count() const { return uint64_t(x) * y * z; }
 };
 
-/// What is looked for beyond what a run cannot go on without (deadlock, wild
-/// addresses, traps, unsupported instructions).
+/// Optional checks. Faults that end a run (deadlocks, wild addresses, traps,
+/// unsupported instructions) are always detected.
 enum Check : uint32_t {
   kCheckUninitTensorMemory = 1u << 0,
   kCheckLoadBeforeWait = 1u << 1,
@@ -289,13 +290,13 @@ enum Check : uint32_t {
   kCheckSparseMetadata = 1u << 10,
   kCheckNone = 0,
   kCheckAll = ~0u,
-  /// Those that follow the order of accesses; the others cost little.
+  /// Checks that track the order of accesses. All other checks are cheap.
   kCheckOrder = kCheckRace | kCheckProxyFence | kCheckTensorFence |
                 kCheckCtaExit | kCheckPhaseOverrun,
 };
 
-/// The checks by name, as in options and reports. A check has the name of the
-/// kind of its findings.
+/// Names of the checks in options and reports, equal to the names of their
+/// findings.
 struct CheckName {
   std::string_view name;
   uint32_t bit;
@@ -317,77 +318,79 @@ inline constexpr CheckName kCheckNames[] = {
 struct LaunchConfig {
   std::string kernel;
   Dim3 grid, block;
-  /// 0,0,0: as the kernel says, else 1,1,1.
+  /// 0,0,0 selects the cluster size of the kernel, or 1,1,1.
   Dim3 cluster = {0, 0, 0};
   uint32_t dynamicSharedBytes = 0;
-  /// The kernel's parameter block: each parameter at its offset in
+  /// Parameter block of the kernel, with each parameter at its offset in
   /// KernelInfo. The size must match exactly.
   std::vector<uint8_t> parameters;
 
   uint32_t smCount = 148;
-  /// The order of warps, CTAs and asynchronous completions. 0: the fastest to
-  /// simulate, where operations complete as they are issued, or when the
-  /// issuing warp next waits; others are other legal orders.
+  /// Selects the order of warps, CTAs and asynchronous completions. Seed 0 is
+  /// the fastest to simulate: operations complete when they are issued, or when
+  /// the issuing warp next waits. Other seeds select other legal orders.
   uint64_t seed = 0;
-  /// Programmatic dependent launch: the kernel may begin before those before it
-  /// have ended, and orders itself by griddepcontrol.wait. It runs after them
-  /// all the same; what it shares with them before it has waited is a race.
+  /// Programmatic dependent launch: the kernel may start before its
+  /// predecessors end and synchronizes by griddepcontrol.wait. The simulator
+  /// still runs it afterwards, but reports conflicting accesses before the wait
+  /// as races.
   bool programmatic = false;
-  /// Cooperative launch: all CTAs are resident together or the launch is
-  /// refused, and %envreg1 and %envreg2 hold the high and the low half of the
-  /// address of a workspace by which they synchronise (grid.sync of cooperative
-  /// groups). Both are 0 in other launches.
+  /// Cooperative launch: the launch fails unless all CTAs are resident
+  /// together. %envreg1 and %envreg2 contain the high and the low half of the
+  /// address of a workspace for grid.sync (cooperative groups). Both are 0 in
+  /// other launches.
   bool cooperative = false;
-  /// What a GPU happens to do and sloppy programs rely on: memory of an SM that
-  /// was never written holds zeros, and where the seed is 0 the warps of a
-  /// cluster keep pace with each other and copies complete together while all
-  /// wait.
+  /// Emulates behavior that sloppy programs rely on: uninitialized SM memory
+  /// reads as zero and, with seed 0, the warps of a cluster run in lockstep and
+  /// copies complete together once all warps wait.
   bool keepsPace = false;
-  /// Host threads among which clusters are spread; 0: one per core. The result
-  /// does not depend on it.
+  /// Host threads that simulate clusters in parallel; 0 selects one per core.
+  /// The result does not depend on this value.
   unsigned threads = 0;
   uint32_t checks = kCheckAll;
-  /// Tensor cores add as the hardware does, truncating each term, instead of
-  /// exactly with one rounding per step.
+  /// Truncate every term of a tensor-core sum, as the hardware does. By default
+  /// sums are exact, with one rounding per step.
   bool truncatesTensorSums = false;
-  /// In warp instructions, of the whole launch.
+  /// Limit for the whole launch, in warp instructions.
   uint64_t maxInstructions = 10'000'000'000ull;
-  /// The launch ends soon after another thread has made this anything but 0,
-  /// incomplete and without a finding. Null: nothing interrupts it.
+  /// Ends the launch soon after another thread sets this to a nonzero value.
+  /// The report is then incomplete and contains no finding for the
+  /// interruption. May be null.
   const int32_t *interrupt = nullptr;
-  /// What cuFuncSetAttribute would have allowed.
+  /// Limits that a host program sets by cuFuncSetAttribute.
   uint32_t maxDynamicSharedBytes = 232448;
   bool nonPortableCluster = true;
-  /// Counts what each instruction does, for LaunchStatistics::profiles. Costs
-  /// some speed.
+  /// Counts the activity of each instruction for LaunchStatistics::profiles.
+  /// Slower.
   bool profile = false;
-  /// The first CTAs of the grid, in whole clusters, get a timeline of at most
-  /// so many spans; 0: none.
+  /// Number of leading CTAs that record a timeline, rounded up to whole
+  /// clusters (kTwoClusters: two clusters; 0: none), and the limit on its
+  /// spans.
   static constexpr uint32_t kTwoClusters = ~0u;
   uint32_t timelineCtas = 0;
   uint64_t timelineSpans = 200'000;
-  /// The chip, of namesOfTimedChips(), whose time is modelled; empty: none. One
-  /// host thread then runs all clusters, and the seed has no say.
+  /// Chip to model time for, from namesOfTimedChips(); empty disables the
+  /// model. Timed launches ignore the seed.
   std::string timedChip;
   TimeChanges timeChanges;
-  /// Of a launch that is timed: LaunchTime::lines. Costs some speed.
+  /// Fills LaunchTime::lines of a timed launch. Slower.
   bool timeLines = false;
-  /// What nvdisasm prints of the kernel's machine code, where its instructions
-  /// are to be priced by that.
+  /// Output of nvdisasm for the kernel. If set, instruction costs are taken
+  /// from the machine code.
   std::string machineCode;
-  /// Of a launch that is timed: wgmma and tcgen05 compute no accumulators,
-  /// and results of these mean nothing, unless a branch or an address may
-  /// depend on them (LaunchTime::computedForLine).
+  /// In a timed launch, wgmma and tcgen05 skip their arithmetic, so results are
+  /// meaningless. If a branch or an address may depend on an accumulator,
+  /// accumulators are computed anyway; see LaunchTime::computedForLine.
   bool skipsMmas = false;
-  /// Findings beyond this number are counted but not kept.
+  /// Findings beyond this number are counted but not stored.
   uint32_t maxFindings = 20;
 };
 
-/// Worst first: where several apply the first one is the status of the launch.
+/// Worst first; the status of a launch is the worst that applies.
 enum class LaunchStatus {
   BadInput, ///< wrong launch arguments or an unsupported instruction
   Deadlock,
-  Failed, ///< a check, a trap, a wild address, or the instruction limit
+  Failed, ///< failed check, trap, wild address, or instruction limit
   Clean,
 };
 
@@ -411,64 +414,66 @@ enum class FindingKind {
   CtaExit,
   PhaseOverrun,
   SparseMetadata,
-  LeftOut, ///< a value that decides was not computed (--data=none)
+  LeftOut, ///< control depends on an uncomputed value (--data=none)
 };
 
-/// "deadlock", "out-of-bounds", ...: stable names, used in reports and tests.
+/// Returns a stable name for reports and tests: "deadlock", "out-of-bounds",
+/// ...
 std::string_view toString(FindingKind kind);
 std::string_view toString(LaunchStatus status);
 
 struct Finding {
   FindingKind kind = FindingKind::BadLaunch;
-  /// Undefined by the PTX ISA, but right on the chips that are known: the
-  /// launch counts as clean.
+  /// Undefined by the PTX ISA but correct on all known chips. The launch counts
+  /// as clean.
   bool isWarning = false;
   std::string message;
   std::string module;
   unsigned ptxLine = 0; ///< 0: none
   SourceChain source;
-  /// Of a world; -1: there is none.
+  /// Device index in a world; -1 outside a world.
   int device = -1;
   bool hasCta = false;
   Dim3 cta = {0, 0, 0};
   int warp = -1;
   uint32_t lanes = 0;
-  /// The other party, of findings that have two: who, and where.
+  /// Second access or instruction of a finding between two parties.
   std::string other;
   unsigned otherLine = 0;
   SourceChain otherSource;
-  /// A finding of a source line that the compiler has unrolled stands for its
-  /// copies, too: the lines of all of them, this one first. Empty: just one.
+  /// Lines of all copies of a source line that the compiler has unrolled, with
+  /// this line first. Empty unless the compiler made several copies.
   std::vector<unsigned> lines;
-  /// How often it was found, and in how many CTAs; what stands above is of the
-  /// first time.
+  /// Number of occurrences, and of CTAs affected. All other members describe
+  /// the first occurrence.
   uint64_t occurrences = 1, ctas = 1;
 
   size_t count() const { return lines.empty() ? 1 : lines.size(); }
-  /// The first of `lines`, as many as reports name.
+  /// Returns the leading entries of `lines`, up to the number that reports
+  /// print.
   std::vector<unsigned> firstLines() const;
-  /// One paragraph: kind, message, places, copies, counts.
+  /// Returns one paragraph: kind, message, locations, copies, counts.
   std::string text() const;
 };
 
-/// What the warps of one index did, in all CTAs together. Bytes count once per
-/// access, whatever caches would do.
+/// Statistics of all warps with the same index, over all CTAs. Bytes are
+/// counted per access, regardless of caches.
 struct WarpStatistics {
   uint64_t instructions = 0;
   uint64_t mmas = 0; ///< tcgen05.mma, wgmma and mma.sync instructions
   uint64_t globalLoadBytes = 0, globalStoreBytes = 0;
   uint64_t sharedLoadBytes = 0, sharedStoreBytes = 0;
   uint64_t tensorLoadBytes = 0, tensorStoreBytes = 0; ///< tcgen05.ld, .st
-  uint64_t bulkLoadBytes = 0;   ///< to shared memory by bulk copies
-  uint64_t bulkReadBytes = 0;   ///< by these: a multicast reads once
-  uint64_t bulkStoreBytes = 0;  ///< from shared memory
-  uint64_t copyBytes = 0;       ///< to shared memory by cp.async
-  uint64_t tensorCopyBytes = 0; ///< shared to tensor memory by tcgen05.cp
-  /// Waits that came to an end.
+  uint64_t bulkLoadBytes = 0;   ///< bulk copies to shared memory
+  uint64_t bulkReadBytes = 0;   ///< read by these; a multicast reads once
+  uint64_t bulkStoreBytes = 0;  ///< bulk copies from shared memory
+  uint64_t copyBytes = 0;       ///< cp.async to shared memory
+  uint64_t tensorCopyBytes = 0; ///< tcgen05.cp, from shared to tensor memory
+  /// Completed waits.
   uint64_t mbarrierWaits = 0, barrierWaits = 0, clusterWaits = 0;
-  /// Of a launch that is timed: cycles from a warp's start to its end, issue
-  /// slots that it took, and cycles that it waited for mbarriers, barriers of
-  /// CTA and cluster, groups of copies, MMAs, and other results.
+  /// Timed launches only: the lifetime of the warps in cycles, the issue slots
+  /// used, and the cycles spent waiting for mbarriers, for CTA and cluster
+  /// barriers, for copy groups, for MMAs, and for other results.
   uint64_t cycles = 0, slots = 0;
   uint64_t mbarrierCycles = 0, barrierCycles = 0, groupCycles = 0;
   uint64_t mmaCycles = 0, resultCycles = 0;
@@ -476,16 +481,15 @@ struct WarpStatistics {
   WarpStatistics &operator+=(const WarpStatistics &o);
 };
 
-/// The same counts in finer parts; where LaunchConfig::profile asks for them.
+/// Detailed counts, filled in with LaunchConfig::profile.
 struct WarpProfile {
-  /// Instructions by what they do: "integer", "shared load", "tcgen05", ...
+  /// Instructions by class: "integer", "shared load", "tcgen05", ...
   std::map<std::string, uint64_t> classes;
   /// MMAs by opcode and shape: "tcgen05.mma kind::mxf8f6f4 128x128x32".
   std::map<std::string, uint64_t> mmas;
-  /// Instructions by line of the PTX.
   std::map<uint32_t, uint64_t> lines;
-  /// Tests of an mbarrier that failed and were done again by a loop that did
-  /// nothing else, and the instructions of these rounds.
+  /// Failed mbarrier tests in loops that only poll, and the instructions of
+  /// these iterations.
   uint64_t failedTests = 0, failedInstructions = 0;
 
   WarpProfile &operator+=(const WarpProfile &o);
@@ -496,12 +500,11 @@ struct LaunchStatistics {
   uint64_t mmas = 0;
   uint64_t tmaBytes = 0;
   uint64_t residentCtas = 0;
-  /// By index of the warp in its CTA.
+  /// Indexed by the warp index in the CTA.
   std::vector<WarpStatistics> warps;
   std::vector<WarpProfile> profiles;
 };
 
-/// What was launched.
 struct LaunchFacts {
   std::string kernel, module, target;
   Dim3 grid, block, cluster;
@@ -510,33 +513,33 @@ struct LaunchFacts {
   uint64_t seed = 0;
   uint32_t checks = 0;
   bool truncatesTensorSums = false;
-  /// Of a world; -1: there is none.
+  /// Device index in a world; -1 outside a world.
   int device = -1;
 };
 
 struct LaunchReport {
   LaunchFacts facts;
   LaunchStatus status = LaunchStatus::Clean;
-  /// Every CTA ran to its end, whatever the checks found.
+  /// True if every CTA ran to its end, regardless of findings.
   bool isComplete = false;
-  /// By LaunchConfig::interrupt; the status is Failed.
+  /// True if LaunchConfig::interrupt ended the launch; the status is Failed.
   bool isInterrupted = false;
   std::vector<Finding> findings;
   uint64_t findingsDropped = 0;
   LaunchStatistics statistics;
-  /// Null unless the launch asked for it.
+  /// Null unless requested by LaunchConfig::timelineCtas.
   std::shared_ptr<const Timeline> timeline;
   LaunchTime time;
 
   bool clean() const { return status == LaunchStatus::Clean; }
-  /// All findings as text, one paragraph each; empty when clean.
+  /// Returns all findings as text, one paragraph each; empty if clean.
   std::string text() const;
-  /// 0 clean, 1 failed, 2 bad input, 3 deadlock.
+  /// Returns an ExitStatus.
   int exitStatus() const;
 };
 
-/// Runs one kernel to its end. An empty grid (a zero in it) is refused, as by
-/// the driver.
+/// Runs a kernel to completion. Rejects an empty grid (any extent 0), as the
+/// driver does.
 LaunchReport launch(Module &module, DeviceMemory &memory,
                     const LaunchConfig &config);
 

@@ -1,9 +1,8 @@
-//===- Time.h - how long a kernel takes, by a model -------------*- C++ -*-===//
+//===- Time.h - Modelled execution time of kernels --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The figures of chips that the model of time uses, and its answer for a
-// launch. A model is no measurement: simulator/docs/TimeModel.md has its
-// errors.
+// Chip figures of the time model, and the modelled time of a launch. The model
+// is not a measurement; simulator/docs/TimeModel.md lists its errors.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_TIME_H
@@ -19,12 +18,12 @@
 
 namespace mx::sim {
 
-/// Where a figure comes from.
+/// Provenance of a figure.
 enum class Origin : uint8_t {
-  Measured,  ///< by a program of simulator/benchmarks/chip, on this chip
+  Measured,  ///< by simulator/benchmarks/chip on this chip
   Published, ///< by others
-  Derived,   ///< by arithmetic from figures that were measured or published
-  Assumed,   ///< by likeness with other chips
+  Derived,   ///< computed from measured or published figures
+  Assumed,   ///< by analogy with other chips
 };
 std::string_view toString(Origin origin);
 
@@ -34,87 +33,89 @@ struct Figure {
   std::string_view unit;
   Origin origin;
   std::string_view source;
-  std::string_view key = {}; ///< as options name it: "wgmma-latency"
+  std::string_view key = {}; ///< name in options: "wgmma-latency"
 };
 
-/// Other figures than those of the table, for launches that are timed.
+/// Overrides of chip figures for timed launches.
 struct TimeChanges {
-  /// By key, in the unit of the table.
+  /// Pairs of key and value, in the unit of the table.
   std::vector<std::pair<std::string, double>> figures;
-  /// The key of a part of the chip that takes no time; empty: none.
+  /// Key of a part of the chip that takes no time, or empty.
   std::string without;
-  /// The clock is that of a launch that goes on and on.
+  /// Use the clock of a sustained load.
   bool isSustained = false;
 };
-/// Adds "KEY=NUMBER". Returns what is wrong with it, or nothing.
+/// Adds an override "KEY=NUMBER". Returns an error message or an empty string.
 std::string setFigure(TimeChanges &changes, std::string_view text);
-/// The same for the clock: a number of MHz, or "sustained".
+/// Sets the clock: a number of MHz, or "sustained". Returns an error message or
+/// an empty string.
 std::string setClock(TimeChanges &changes, std::string_view text);
-/// The same for a part: tensor, issue, results, shared, copy, l2, hbm,
-/// barriers or launch.
+/// Sets the part that takes no time: tensor, issue, results, shared, copy, l2,
+/// hbm, barriers or launch. Returns an error message or an empty string.
 std::string setWithout(TimeChanges &changes, std::string_view part);
 
-/// The chips that there are figures of: "h200", "b200".
+/// Returns the chips that the model supports: "h200", "b200".
 std::vector<std::string_view> namesOfTimedChips();
-/// Its SMs; 0 for other names. Here and in options the target of a chip,
-/// "sm_90a", is a name of it, too.
+/// Returns the number of SMs, or 0 for unknown chips. Here and in options, a
+/// chip may also be named by its target, such as "sm_90a".
 uint32_t smsOfTimedChip(std::string_view name);
-/// For messages: "'h200', 'b200'".
+/// Returns the chips as a list for messages: "'h200', 'b200'".
 std::string listOfTimedChips();
-/// Their figures, in the order of the table; empty for other names.
+/// Returns the figures in table order; empty for unknown chips.
 std::vector<Figure> figuresOfChip(std::string_view name);
 
-/// What a part of the chip did during a launch.
+/// Utilization of a part of the chip during a launch.
 struct PartTime {
   std::string name; ///< "tensor", "issue", "copy engine", "L2", "HBM", ...
-  double busy = 0;  ///< of the time, between 0 and 1, mean of all SMs
+  double busy = 0;  ///< fraction of the time, averaged over SMs
 };
 
-/// What a figure, or the issue of instructions, took of the critical path: the
-/// chain of causes that leads to the end of the launch.
+/// Share of a figure, or of instruction issue, in the critical path: the causal
+/// chain that ends with the launch.
 struct CauseTime {
   std::string key, name;   ///< of the figure
-  std::string part;        ///< that it belongs to
-  double microseconds = 0; ///< all together are the time of the launch
-  /// The figure, and where it comes from.
+  std::string part;        ///< that the figure belongs to
+  double microseconds = 0; ///< adds up to the time of the launch
+  /// The figure and its provenance.
   double value = 0, low = 0, high = 0;
   std::string unit;
   Origin origin = Origin::Measured;
-  /// What the time would change by at the ends of its range, in microseconds,
-  /// to first order; the first is not positive.
+  /// First-order change of the time at either end of the range, in
+  /// microseconds; `fastest` is at most 0.
   double fastest = 0, slowest = 0;
 };
 
-/// The time of a launch. Warps have theirs in WarpStatistics.
+/// Time of a launch. WarpStatistics contains the times of warps.
 struct LaunchTime {
   bool isModelled = false;
   std::string chip;
-  /// Instructions were priced by machine code.
+  /// True if instruction costs were taken from machine code.
   bool hasMachineCode = false;
-  uint64_t cycles = 0; ///< from the start of the first CTA to the last end
+  uint64_t cycles = 0; ///< from the start of the first CTA to the end of the
+                       ///< last
   double mhz = 0;
-  double overheadMicroseconds = 0; ///< of the launch, beside the cycles
+  double overheadMicroseconds = 0; ///< launch overhead, added to the cycles
   std::vector<PartTime> parts;
-  /// The critical path by part, of the time, the greatest first; and by cause,
-  /// in the order of the table of figures.
+  /// Critical path by part, as fractions of the time, largest first; and by
+  /// cause, in table order.
   std::vector<PartTime> boundBy;
   std::vector<CauseTime> causes;
-  /// The time at the ends of the ranges of figures.
+  /// Time at either end of the ranges of the figures.
   double lowMicroseconds = 0, highMicroseconds = 0;
-  /// Where MMAs were to be left out: the line of the PTX that needs their
-  /// values, so that they were computed; 0: none.
+  /// With LaunchConfig::skipsMmas: the PTX line that needs accumulators and
+  /// thus forced their computation; 0 if none.
   unsigned computedForLine = 0;
-  /// What each line of the PTX cost, in their order; where
-  /// LaunchConfig::timeLines asks for it.
+  /// Cost of each PTX line, in order. Empty without LaunchConfig::timeLines.
   std::vector<LineCost> lines;
-  double l2HitRate = 0; ///< of lines, between 0 and 1
+  double l2HitRate = 0; ///< fraction of cache lines
   uint64_t l2Bytes = 0, hbmBytes = 0;
   double microseconds() const {
     return (mhz ? double(cycles) / mhz : 0) + overheadMicroseconds;
   }
 };
 
-/// Assumed figures by which the time may be more than 1 % off.
+/// Returns the assumed figures with an uncertainty of more than 1 % in the
+/// time.
 std::vector<const CauseTime *> assumedThatMatter(const LaunchTime &time);
 
 } // namespace mx::sim

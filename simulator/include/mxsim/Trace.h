@@ -1,11 +1,10 @@
-//===- Trace.h - what happened, over simulated steps ------------*- C++ -*-===//
+//===- Trace.h - Timeline of a launch in simulated steps --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The timeline of the first clusters of a launch: what each warp did, what each
-// asynchronous engine did for it, the phases of mbarriers and the state of the
-// shared memory that copies fill. Steps are no time: simulator/docs/Reports.md
-// says how they are counted. Plain data; simulator/lib/report makes pages of
-// it.
+// Timeline of the first clusters of a launch: the activity of warps and
+// asynchronous engines, the phases of mbarriers, and the state of shared memory
+// filled by copies. Steps are not time; simulator/docs/Reports.md defines them.
+// Plain data; simulator/lib/report renders it.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_TRACE_H
@@ -24,36 +23,36 @@ enum class FindingKind;
 enum class TrackKind : uint8_t { Warp, Engine, Barrier, Slot };
 
 enum class SpanKind : uint8_t {
-  // Of warps.
+  // Warps.
   Run,
   WaitMbarrier,
   WaitNamedBarrier,
   WaitClusterBarrier,
-  WaitGroup,  ///< of asynchronous copies
-  WaitOthers, ///< lanes of the warp, warps of the group, the pair
+  WaitGroup,  ///< groups of asynchronous copies
+  WaitOthers, ///< other lanes, the warpgroup, or the CTA pair
   Exited,
-  // Of engines.
+  // Engines.
   Load,
   Store,
   Mma,
   TensorCopy, ///< tcgen05.cp and .shift
   Commit,
   Control, ///< cluster launch control
-  // Of mbarriers: a phase; one that has not completed.
+  // Mbarriers: a complete phase, and an incomplete phase.
   Phase,
   OpenPhase,
-  // Of shared memory.
+  // Shared memory.
   Filling,
   Full,
   Reading,
 };
 constexpr unsigned kNumSpanKinds = unsigned(SpanKind::Reading) + 1;
-/// "run", "wait-mbarrier", ...: stable names.
+/// Returns a stable name: "run", "wait-mbarrier", ...
 const char *toString(SpanKind kind);
 const char *toString(TrackKind kind);
 
-/// Something that took the steps from `begin` up to `end`. Those of one row of
-/// a track do not overlap.
+/// Activity in the steps [begin, end). Spans in the same row of a track do not
+/// overlap.
 struct TimelineSpan {
   static constexpr uint64_t kNever = ~0ull;
   static constexpr uint32_t kNoTrack = ~0u;
@@ -61,11 +60,11 @@ struct TimelineSpan {
   uint64_t begin = 0, end = 0;
   SpanKind kind = SpanKind::Run;
   uint32_t row = 0;
-  /// Lines of the PTX text, from 1; 0 when no line applies. `lastLine` is the
-  /// last instruction of a span that stands for several.
+  /// PTX lines, from 1; 0 if no line applies. A span of several instructions
+  /// ends at `lastLine`.
   uint32_t line = 0, lastLine = 0;
-  uint32_t text = 0; ///< index in Timeline::strings: what it is
-  /// When and by which warp (a track) an asynchronous operation was issued.
+  uint32_t text = 0; ///< label, an index in Timeline::strings
+  /// Step and warp track that issued an asynchronous operation.
   uint64_t issued = kNever;
   uint32_t issuer = kNoTrack;
   uint64_t bytes = 0;
@@ -81,12 +80,12 @@ struct TimelineTrack {
   TrackKind kind = TrackKind::Warp;
   std::string name;
   uint32_t cta = 0; ///< index in Timeline::ctas
-  int warp = -1;    ///< whose track it is
+  int warp = -1;    ///< owner of the track
   uint32_t rows = 1;
-  std::vector<TimelineSpan> spans; ///< by row, then by step
+  std::vector<TimelineSpan> spans; ///< sorted by row, then by step
 };
 
-/// A finding, where it was made.
+/// Finding, at the step where it was made.
 struct TimelineMark {
   uint32_t track = 0;
   uint64_t step = 0;
@@ -111,12 +110,12 @@ struct Timeline {
   std::vector<TimelineTrack> tracks;
   std::vector<TimelineMark> marks;
   std::vector<std::string> strings;
-  uint64_t steps = 0; ///< the last step of all
+  uint64_t steps = 0; ///< last step of the timeline
   uint64_t spansDropped = 0, tracksDropped = 0;
   uint64_t totalCtas = 0;
   std::string module;
-  std::string ptx;                            ///< the module's text
-  std::map<uint32_t, TimelineSource> sources; ///< by line of the PTX, of .loc
+  std::string ptx;                            ///< text of the module
+  std::map<uint32_t, TimelineSource> sources; ///< .loc by PTX line
 };
 
 } // namespace mx::sim

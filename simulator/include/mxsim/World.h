@@ -1,9 +1,9 @@
-//===- World.h - several devices whose kernels run together -----*- C++ -*-===//
+//===- World.h - Multiple devices with concurrent kernels -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Devices in one address space. Each has a stream of launches that run one
-// after another; launches of different devices are alive together, so that they
-// may wait for each other by words in memory that peers share.
+// Devices in one address space. Each device runs a stream of launches in order.
+// Launches of different devices run concurrently and can wait for each other
+// through words in shared windows.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_WORLD_H
@@ -16,16 +16,17 @@
 namespace mx::sim {
 
 struct WorldConfig {
-  /// 1 to DeviceMemory::kMostDevices.
+  /// Between 1 and DeviceMemory::kMostDevices.
   unsigned devices = 1;
-  /// The order in which devices run, and in which their stores reach each
-  /// other. 0: in turn; others are other legal orders, among them those in
-  /// which one device is always last, or always first.
+  /// Selects the order in which devices run and in which their stores become
+  /// visible to peers. Seed 0 is round robin; other seeds select other legal
+  /// orders, including orders in which a device is always last or always
+  /// first.
   uint64_t seed = 0;
-  /// Stores to memory of another device arrive late, and in any order that
-  /// nothing forbids.
+  /// Delay stores to peer memory, and reorder them in any way that the memory
+  /// model permits.
   bool isWeak = true;
-  /// Of each device.
+  /// Memory capacity of each device, in bytes.
   uint64_t capacity = DeviceMemory::defaultCapacity();
 };
 
@@ -37,21 +38,22 @@ public:
   World &operator=(const World &) = delete;
 
   unsigned devices() const;
-  /// Its windows are what DeviceMemory::share has made so.
+  /// Returns the memory of a device. Windows are created by
+  /// DeviceMemory::share().
   DeviceMemory &memory(unsigned device);
 
-  /// Puts a launch at the end of the stream of a device. A module belongs to
-  /// one device: that of its first launch, or whose memory it was loaded into.
-  /// It must live until the world has run.
+  /// Appends a launch to the stream of a device. A module belongs to one
+  /// device: the device of its first launch, or of the memory into which it was
+  /// loaded. The module must stay alive until run() returns.
   void launch(unsigned device, Module &module, LaunchConfig config);
-  /// The same for what the host does between launches. Other devices do not
-  /// wait for it, and no check sees what it does to memory.
+  /// Appends a host operation to the stream of a device. Other devices do not
+  /// wait for the operation, and checks ignore its memory accesses.
   void call(unsigned device, std::function<void()> step);
 
-  /// Runs all streams to their ends, and makes them empty. The reports are
-  /// those of the launches that have begun, by device and then in the order of
-  /// the stream. A finding that ends a launch, bad input and a deadlock stop
-  /// the world: launches that run are incomplete, others do not begin.
+  /// Runs all streams to their end and empties them. Returns the reports of all
+  /// launches that started, by device and then in stream order. Bad input, a
+  /// deadlock, or a finding that ends a launch stops the world: running
+  /// launches are incomplete, and the remaining launches do not start.
   std::vector<LaunchReport> run();
 
 private:

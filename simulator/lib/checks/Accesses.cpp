@@ -1,8 +1,8 @@
-//===- Accesses.cpp - is this access ordered with those before? -----------===//
+//===- Accesses.cpp - Order checks of memory accesses ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compares accesses with the shadows of memory, and says who the other party
-// is when nothing orders the two.
+// Compares accesses with the shadows of memory, and reports both accesses of an
+// unordered pair.
 //===----------------------------------------------------------------------===//
 
 #include "Order.h"
@@ -18,8 +18,9 @@ using namespace mx::sim;
 // Shared memory
 //===----------------------------------------------------------------------===//
 
-/// Whether `known` has the earlier access. A write of the generic proxy must
-/// have passed a proxy fence before the async proxy may touch its bytes.
+/// Returns true if `known` contains the earlier access. A write through the
+/// generic proxy must pass a proxy fence before the async proxy accesses the
+/// bytes.
 bool Order::isKnown(const Knowledge &known, const Clock &async, Epoch old,
                     bool wasWrite, bool isAsyncProxy) const {
   const Clock &c =
@@ -44,8 +45,10 @@ bool Order::isObserved(const Knowledge &known, uint64_t cell, Epoch old,
                      });
 }
 
-/// A relaxed barrier of the cluster is still a barrier of the CTA's threads for
-/// the CTA's own memory: kernels read the address from tcgen05.alloc after it.
+/// Returns true if both accesses are to memory of their own CTA and ordered by
+/// a barrier. A relaxed cluster barrier also orders the threads of a CTA in
+/// their own memory; kernels rely on this to read the address from
+/// tcgen05.alloc.
 bool Order::isWithinCta(Warp &w, const Cta &cta, const Knowledge &known,
                         Epoch old, Epoch now) const {
   const Agent &a = agents[old.agent()];
@@ -60,8 +63,8 @@ void Order::visitShared(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
   WorstConflict worst;
   bool isWrite = touch != Touch::Read;
   bool isObserver = !isWrite && e.isAtomic() && !e.isAsync();
-  uint64_t good = 0; // the last one that was found in order
-  // A call per granule costs a tenth of the time of a launch.
+  uint64_t good = 0; // last epoch found in order
+  // Inline: a call per granule would cost a tenth of the launch time.
   auto visit = [&](uint64_t g, unsigned mask) __attribute__((always_inline)) {
     if (g >= shadow.size())
       return;
@@ -105,7 +108,7 @@ void Order::visitShared(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
   }
   if (!worst.conflict)
     return;
-  // Out of line: its strings would cost those that are in order registers.
+  // Out of line to save registers on the fast path, which needs no strings.
   auto fail = [this, &known, &worst,
                &cta](Warp &w, const Instr *i, uint32_t lanes, uint32_t offset,
                      bool isWrite) __attribute__((noinline, cold)) {
@@ -142,7 +145,7 @@ void Order::engineShared(Cta &cta, uint32_t offset, uint32_t bytes,
 // Global memory
 //===----------------------------------------------------------------------===//
 
-/// Memory that a programmatic launch shares with the kernels before it.
+/// Checks memory shared by a programmatic launch and earlier kernels.
 void Order::checkOverlap(Warp &w, const Instr *i, uint32_t lanes,
                          const Knowledge &known, uint64_t address,
                          uint64_t bytes, bool isWrite) {
@@ -153,8 +156,8 @@ void Order::checkOverlap(Warp &w, const Instr *i, uint32_t lanes,
   Overlap::Sharing sharing = overlap.sharing(address, bytes, isWrite);
   if (sharing == Overlap::Sharing::None)
     return;
-  // Widely used libraries rely on the end of a kernel that triggers nothing,
-  // and chips give the right bytes: a warning.
+  // Only a warning: widely used libraries rely on the end of a kernel without a
+  // trigger, and hardware returns the correct bytes.
   bool isEnded = sharing == Overlap::Sharing::WithEnded;
   w.note(i, FindingKind::Race,
          std::string(isWrite ? "the write" : "the read") +
@@ -210,9 +213,9 @@ void Order::accessGlobal(Warp &w, const Instr *i, uint64_t address,
   visitGlobal(w, i, lanes, e, o.known, false, address, bytes, touch);
 }
 
-/// Copies read their map through the tensormap proxy: a map that the generic
-/// proxy has written needs fences on both sides (PTX ISA, fence.proxy.tensormap
-/// and tensormap.cp_fenceproxy).
+/// Checks a map read through the tensormap proxy. A map written by the generic
+/// proxy needs fences on both sides (PTX ISA, fence.proxy.tensormap and
+/// tensormap.cp_fenceproxy).
 void Order::readMap(Warp &w, const Instr *i, uint64_t address, uint32_t lanes) {
   WarpOrder &o = of(w);
   checkOverlap(w, i, lanes, o.known, address, 128, /*isWrite=*/false);
@@ -328,7 +331,7 @@ void Order::freeTensor(Warp &w, const Instr *i, uint32_t lanes, Cta &cta,
 }
 
 //===----------------------------------------------------------------------===//
-// Whose accesses an engine makes
+// Scopes of engine accesses
 //===----------------------------------------------------------------------===//
 
 EngineScope Order::loadScope(Warp &w, const Instr *i, uint32_t lanes,
@@ -405,7 +408,7 @@ void Order::noteUser(Cta &cta, Epoch e) {
 }
 
 void Order::useRemote(Warp &w, const Instr *i, Cta &cta, uint32_t step) {
-  // As the arrival that was just made names itself.
+  // Use the same agent as the preceding arrival.
   const WarpOrder &o = of(w);
   uint32_t agent = hidesOthers(w) ? o.alone : o.self;
   noteUser(cta, Epoch(agent, step, instrNumber(i), false, false));
@@ -427,8 +430,8 @@ void Order::ended(Cta &cta) {
     f.message = "the CTA may have ended before " + describeAgent(agent) +
                 " is done with its memory: expected a wait for it, or a "
                 "cluster barrier, before the CTA exits";
-    // The memory of a CTA seems to stay until copies have read it: widely used
-    // libraries do not wait at the end.
+    // Only a warning: the memory of a CTA seems to persist until copies have
+    // read it, and widely used libraries do not wait at the end.
     f.isWarning = agents[agent].kind == AgentKind::BulkRead;
     f.other = describeAgent(agent);
     f.otherLine = f.ptxLine;

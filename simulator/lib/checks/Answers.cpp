@@ -1,9 +1,10 @@
-//===- Answers.cpp - who has read answers of clusterlaunchcontrol ---------===//
+//===- Answers.cpp - Reads of clusterlaunchcontrol responses --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// CUDA programming guide, "Cluster Launch Control": who has read an answer
-// releases it to the async proxy before the next one may be written over it. Of
-// other memory that copies write over nobody does so, and chips do not need it.
+// CUDA programming guide, "Cluster Launch Control": a reader of a response must
+// release it to the async proxy before the next response is written. For other
+// memory overwritten by copies, kernels omit this release and hardware does not
+// need one.
 //===----------------------------------------------------------------------===//
 
 #include "Order.h"
@@ -35,7 +36,7 @@ void Order::engineAnswer(Cta &cta, uint32_t offset, uint32_t bytes) {
   std::vector<Epoch> readers;
   readers.swap(answers[placeOfAnswer(cta, offset)]);
   for (Epoch e : readers) {
-    bool isOrdered = known.generic[e.agent()] >= e.step(); // else a race
+    bool isOrdered = known.generic[e.agent()] >= e.step(); // otherwise a race
     if (!isOrdered || known.async[e.agent()] >= e.step())
       continue;
     Conflict conflict{e, false, 0};

@@ -1,7 +1,7 @@
-//===- Conflicts.cpp - reports of accesses that nothing orders ------------===//
+//===- Conflicts.cpp - Reports of unordered accesses ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Says who the other party is, and what is missing between the two.
+// Describes both accesses and the missing synchronization.
 //===----------------------------------------------------------------------===//
 
 #include "Order.h"
@@ -43,7 +43,7 @@ bool Order::hasStep(const Clock &c, uint64_t inCluster, Epoch e) const {
     return true;
   if (!machine.device)
     return false;
-  // All of a launch comes before what has seen its end.
+  // A launch precedes every observer of its end.
   const WorldLaunch &launch = machine.device->world.launchOf(inCluster);
   return c.ofForeign(Clock::launchesKey(launch.device)) > launch.number;
 }
@@ -100,8 +100,8 @@ void Order::nameOther(const Conflict &c) {
   nameOther(describeEarlier(c), programOf(c), c.earlier.instr());
 }
 
-/// Reports a conflict as what it is: unordered altogether, or ordered but not
-/// for the proxy or the tensor memory.
+/// Reports a conflict by its kind: unordered, or ordered but not for the proxy
+/// or the tensor memory.
 void Order::report(Warp &w, const Instr *i, uint32_t lanes,
                    const Knowledge &known, bool isTensor, bool isWrite,
                    const Conflict &c, const std::string &what) {
@@ -111,7 +111,7 @@ void Order::report(Warp &w, const Instr *i, uint32_t lanes,
     nameOther(c);
 }
 
-/// Whether an instruction is a strong access of a thread.
+/// Returns true if the instruction is a strong access of a thread.
 static bool isStrongOpcode(const InstrInfo &info) {
   if (!info.source)
     return false;
@@ -123,8 +123,9 @@ static bool isStrongOpcode(const InstrInfo &info) {
   return false;
 }
 
-/// Whether a thread's atomic operation races with a weak access of a thread
-/// (PTX ISA, "Strong operations"), which could be strong too.
+/// Returns true for a race between an atomic operation and a weak access of two
+/// threads (PTX ISA, "Strong operations"). Making the weak access strong would
+/// fix the race.
 static bool isHalfStrong(const Conflict &c, const InstrInfo &later) {
   std::string_view opcode = later.source ? later.source->opcode : "";
   bool isAtomic = opcode == "atom" || opcode == "red";
@@ -167,12 +168,13 @@ std::string Order::adviceOnRace(Warp &w, const Knowledge &known,
 
 bool Order::isWarning(const Knowledge &known, bool isTensor, bool isWrite,
                       const Conflict &c) const {
-  // Which lane made the access is not known: perhaps the one that arrived.
+  // The accessing lane is unknown, and may be the lane that arrived.
   if (!isIn(known.generic, c))
     return isIn(known.ofOthers, c);
-  // Chips seem to need no tcgen05 fence where both sides have waited, and
-  // widely used libraries have none. They also let the tensor cores read what
-  // cp.async has written without a proxy fence, and chips give the right bytes.
+  // Hardware seems to need no tcgen05 fence if both sides have waited, and
+  // widely used libraries omit the fence. They also let tensor cores read the
+  // data of cp.async without a proxy fence, and hardware returns the correct
+  // bytes.
   return isTensor || (!isWrite && c.cluster == ~0ull &&
                       agents[c.earlier.agent()].kind == AgentKind::Copies);
 }

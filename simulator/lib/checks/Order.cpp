@@ -1,9 +1,9 @@
-//===- Order.cpp - synchronisation of a cluster ---------------------------===//
+//===- Order.cpp - Synchronization of a cluster ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Who learns what from whom. The rules are those of the PTX ISA's memory
-// consistency model. What one lane knows its warp knows; what it passes on
-// alone is less (see the header).
+// Propagates knowledge between agents by the rules of the PTX ISA memory
+// consistency model. All lanes of a warp share their knowledge, but a lane
+// executing alone publishes less (see Order.h).
 //===----------------------------------------------------------------------===//
 
 #include "Order.h"
@@ -174,8 +174,8 @@ void Order::arrive(const Knowledge &from, Cta &cta, uint32_t offset) {
 }
 
 void Order::initBarrier(Warp &w, const Instr *i, Cta &cta, uint32_t offset) {
-  // A barrier that begins anew keeps its agent, whose steps go on: there are
-  // not so many that a loop could take one each time.
+  // Reinitialization reuses the agent and continues its steps: agents are
+  // limited, and a loop must not consume an agent per iteration.
   std::shared_ptr<BarrierOrder> &b = cta.mbarriers[offset].order;
   if (b) {
     auto fresh = std::make_shared<BarrierOrder>();
@@ -240,7 +240,7 @@ void Order::noteUse(BarrierOrder &b, Epoch e) {
 
 void Order::noteUse(Warp &w, const Instr *i, uint32_t step, Cta &cta,
                     uint32_t offset) {
-  // A lane that passes on what it did alone has waited alone.
+  // A lane restricted to its own actions has also waited alone.
   WarpOrder &o = of(w);
   uint32_t agent =
       hidesOthers(w) ? agentOf(o.alone, w, AgentKind::Warp) : o.self;
@@ -266,8 +266,9 @@ void Order::noteEngineUse(Warp &w, const Instr *i, AgentKind engine,
 void Order::useBarrier(Warp &w, const Instr *i, uint32_t lanes,
                        const Knowledge &known, Cta &cta, uint32_t offset) {
   const BarrierOrder &b = barrier(cta, offset);
-  // Formally a relaxed arrival at the cluster barrier publishes an mbarrier
-  // only after fence.mbarrier_init; published kernels initialise one after it.
+  // Formally, a relaxed arrival at the cluster barrier publishes an mbarrier
+  // only if fence.mbarrier_init follows the init, but published kernels
+  // initialize some mbarriers after the fence.
   if (!b.init || b.init.isAnonymous() ||
       known.isDone(b.init.agent(), b.init.step()))
     return;
@@ -282,16 +283,16 @@ void Order::useBarrier(Warp &w, const Instr *i, uint32_t lanes,
     nameOther(init, machine.program, b.init.instr());
 }
 
-/// Whether the arrivals of the current phase come after the observation. The
-/// warps of a warpgroup that executes wgmma together have all come as far as
-/// one of them.
+/// Returns true if the arrivals of the current phase follow the observation. If
+/// a warpgroup executes wgmma together, all warps share the progress of the
+/// most advanced warp.
 bool Order::hasSeen(const BarrierOrder &b,
                     const BarrierOrder::Observer &o) const {
   const Knowledge &k = b.arriving;
   auto knows = [&](const BarrierOrder::Observer &s) {
     if (k.isDone(s.warp, s.step))
       return true;
-    // A lane that arrives alone has seen it too.
+    // Also accept arrivals by a lane executing alone.
     const Agent &a = agents[s.warp];
     uint32_t alone = warps[a.cta * machine.warpsPerCta + a.warp]->alone;
     return alone && k.generic[alone] >= s.step;
@@ -310,9 +311,10 @@ bool Order::hasSeen(const BarrierOrder &b,
   return false;
 }
 
-/// Of a phase only the end of the one before can be waited for (PTX ISA,
-/// mbarrier.test_wait): a warp that waits for a phase must have got through
-/// before the next one completes, or it waits for the one after that.
+/// Checks that all observers of the previous phase have arrived. Only the end
+/// of the preceding phase can be waited for (PTX ISA, mbarrier.test_wait): a
+/// warp must pass its wait before the next phase completes, or the wait only
+/// ends with the following phase.
 void Order::completePhase(Warp &w, const Instr *i, uint32_t lanes, Cta &cta,
                           uint32_t offset) {
   BarrierOrder &b = barrier(cta, offset);
@@ -368,8 +370,8 @@ void Order::waitBulk(Warp &w, uint64_t completedGroups, bool isReadOnly) {
     learn(o.bulkWrites);
 }
 
-/// The step at the end of the last group that is done when at most `pending`
-/// are not; 0 when there is none.
+/// Returns the last step of the newest complete group if `pending` groups are
+/// incomplete, or 0.
 static uint32_t lastDone(const std::vector<uint32_t> &commits,
                          uint64_t pending) {
   return commits.size() > pending ? commits[commits.size() - 1 - pending] : 0;
@@ -381,7 +383,7 @@ void Order::commitCopies(Warp &w) {
 }
 
 void Order::waitCopies(Warp &w, uint64_t pending) {
-  // The copies themselves may be done only later: wait_all asks once.
+  // The copies may complete later, because wait_all only checks once.
   WarpOrder &o = of(w);
   if (uint32_t step = lastDone(o.copyCommits, pending))
     o.known.generic.raise(agentOf(o.copies, w, AgentKind::Copies), step);
@@ -396,8 +398,8 @@ Knowledge Order::copiesSoFar(Warp &w) {
   return k;
 }
 
-/// The warps of a warpgroup execute one operation together, so what one of them
-/// has waited for is done for all.
+/// Returns the wgmma agent of a warpgroup. Operations are executed jointly, so
+/// a wait by one warp covers all four.
 uint32_t Order::wgmmaAgent(Warp &w) {
   Warp &first = w.cta->warps[w.index / 4 * 4];
   return agentOf(of(first).wgmma, first, AgentKind::Wgmma);
@@ -430,7 +432,8 @@ void Order::waitTensorStores(Warp &w) {
   o.known.tensor.raise(o.stores, o.storeStep++);
 }
 
-/// tcgen05.commit includes a tcgen05.fence::before_thread_sync (PTX ISA).
+/// Collects the knowledge of the tensor pipe. tcgen05.commit implies
+/// tcgen05.fence::before_thread_sync (PTX ISA).
 Knowledge Order::pipeSoFar(Warp &w) {
   WarpOrder &o = of(w);
   uint32_t agent = agentOf(o.pipe, w, AgentKind::Pipe);

@@ -1,4 +1,4 @@
-//===- Release.cpp - what releases pass on --------------------------------===//
+//===- Release.cpp - Publication by releases ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // PTX ISA, "Release and acquire patterns" and "Causality order": fences, strong
@@ -18,7 +18,8 @@ void Order::release(Warp &w, Knowledge &to) {
   WarpOrder &o = of(w);
   speak(w);
   to.executed.join(o.known.executed);
-  // What came with a fence before, and waits for one after, waits on.
+  // Pass on knowledge that a fence has released, and acquired knowledge that
+  // still awaits a fence.
   to.tensor.join(o.tensorReleased);
   to.tensor.join(o.tensorAcquired);
   to.ofOthers.join(o.known.ofOthers);
@@ -44,7 +45,7 @@ void Order::release(Warp &w, Knowledge &to) {
 void Order::releaseRelaxed(Warp &w, Knowledge &to) {
   WarpOrder &o = of(w);
   speak(w);
-  // What a fence before it has collected (PTX ISA, release pattern).
+  // Knowledge collected by an earlier fence (PTX ISA, release pattern).
   const Clock &fenced = std::as_const(o.known).fencedIn(machine.scopes.front());
   passOn(w, to.generic, fenced);
   passOn(w, to.executed, o.known.generic);
@@ -65,10 +66,10 @@ void Order::acquire(Warp &w, const Knowledge &from) {
   o.known.fenced.join(from.fenced);
   o.known.ofOthers.join(from.ofOthers);
   o.known.joinRare(from);
-  // Whoever completed it knows what the lanes did: they have met there.
+  // The release covers these steps of all lanes, so the lanes have met there.
   setMet(o, from.generic[o.self]);
   o.tensorAcquired.join(from.tensor);
-  // Within one thread waiting for completion is enough (PTX ISA, "tcgen05
+  // Within one thread, waiting for completion suffices (PTX ISA, "tcgen05
   // memory consistency model", same thread patterns).
   for (uint32_t own : {o.pipe, o.loads, o.stores})
     if (own)
@@ -98,8 +99,8 @@ void Order::acquireMaps(Warp &w, MemoryScope scope) {
   o.maps.join(o.known.maps);
 }
 
-/// fence.mbarrier_init: a relaxed arrival at the cluster barrier publishes the
-/// mbarriers, though nothing else.
+/// Executes fence.mbarrier_init, after which a relaxed arrival at the cluster
+/// barrier publishes mbarriers, but nothing else.
 void Order::fenceInits(Warp &w) {
   WarpOrder &o = of(w);
   for (MemoryScope level : machine.scopes)
@@ -137,7 +138,8 @@ void Order::fence(Warp &w, MemoryScope scope) {
   o.nextStep();
 }
 
-/// What fences have collected, for relaxed writes of whoever learns of them.
+/// Publishes knowledge collected by fences, for relaxed writes of the
+/// receivers.
 void Order::passOnFenced(Warp &w, Knowledge &to) {
   WarpOrder &o = of(w);
   passOn(w, to.fenced, o.known.fenced);
@@ -227,7 +229,7 @@ void Order::publishNarrow(Warp &w, uint64_t address, bool isRelease) {
 void Order::strongWrite(Warp &w, bool isGlobal, uint64_t address,
                         bool isRelease, MemoryScope scope) {
   WarpOrder &o = of(w);
-  // Nothing to publish: a reduction into a large buffer costs no memory.
+  // Nothing to publish: reductions into a large buffer need no memory.
   if (!isRelease && isGlobal &&
       std::as_const(o.known).fencedIn(machine.scopes.front()).empty())
     return;

@@ -1,8 +1,8 @@
-//===- Cause.h - causes of time ---------------------------------*- C++ -*-===//
+//===- Cause.h - Causes of modelled time ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Time passes by figures of a chip, such as a latency or a rate. Paths add up
-// cycles by figure; time/Facts.h describes the figures.
+// Time is spent on figures of a chip, such as a latency or a rate. Paths add up
+// cycles by figure. time/Facts.h describes the figures.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_CLOCKS_CAUSE_H
@@ -12,8 +12,8 @@
 
 namespace mx::sim::time {
 
-/// Figures of a chip, in the order of its table (time/chips). A shorter table
-/// lacks the rest.
+/// Figures of a chip, in the order of its table (time/chips). A table may omit
+/// figures.
 enum class Fact : uint8_t {
   // The chip.
   Multiprocessors,
@@ -49,7 +49,7 @@ enum class Fact : uint8_t {
   SharedQueue,
   L1Bytes,
   L1Latency,
-  // The tensor core, of the whole SM.
+  // The tensor core of wgmma, for the whole SM.
   WgmmaColumns,
   WgmmaSharedLeast,
   WgmmaSharedColumns,
@@ -121,7 +121,7 @@ enum class Fact : uint8_t {
   TmemStore,
   TmemStoreLatency,
   TmemAlloc,
-  // What only chips since then have.
+  // Figures of later chips only.
   L2BytesPerNs,
   L2FarLatency,
   LaunchControl,
@@ -132,13 +132,13 @@ constexpr unsigned kFacts = unsigned(Fact::Count);
 
 /// A Fact, or one of the two constants below.
 using Cause = Fact;
-/// A scheduler or a pipe takes one machine instruction after the other.
+/// The in-order issue of a scheduler or a pipe.
 constexpr Cause kIssue = Cause(kFacts);
 /// Everything else.
 constexpr Cause kOther = Cause(kFacts + 1);
 constexpr unsigned kCauses = kFacts + 2;
 
-/// Memory that answers a request of threads.
+/// Memory that serves a request of threads.
 enum class Source : uint8_t { Shared, L1, L2Port, L2, Hbm };
 
 } // namespace mx::sim::time

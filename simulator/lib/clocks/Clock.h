@@ -1,11 +1,11 @@
-//===- Clock.h - what is known to have happened -----------------*- C++ -*-===//
+//===- Clock.h - Vector clocks of agents ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Vector clocks (Lamport 1978, Mattern 1988) over the agents of a cluster: its
-// warps, and what works for them in the background. An agent counts its own
-// steps; a clock says for each agent up to which step its accesses are known to
-// come before. Agents of other clusters matter only where clusters talk through
-// global memory, and are kept in a map that most clocks do not have.
+// warps and asynchronous engines. An agent counts its own steps; a clock holds,
+// for each agent, the last step known to happen before. Agents of other
+// clusters matter only after communication through global memory and are kept
+// in a map that most clocks leave empty.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_CLOCKS_CLOCK_H
@@ -25,8 +25,7 @@ class Clock {
 public:
   /// Agents of other clusters: cluster << 16 | agent.
   using Foreign = std::unordered_map<uint64_t, uint32_t>;
-  /// Stands for the launches of a device of a world, whose steps are their
-  /// ends.
+  /// Key of the launches of a device in a world. A step is the end of a launch.
   static uint64_t launchesKey(unsigned device) {
     return foreignKey((1ull << 47) + device, 0);
   }
@@ -42,7 +41,7 @@ public:
       local.resize(agent + 1);
     local[agent] = std::max(local[agent], step);
   }
-  /// Makes it forget what it knows of the agent beyond `step`.
+  /// Limits the step of the agent to `step`.
   void lower(uint32_t agent, uint32_t step) {
     if (agent < local.size())
       local[agent] = std::min(local[agent], step);
@@ -75,7 +74,7 @@ public:
     foreign.reset();
   }
 
-  /// As seen by another cluster: all agents become foreign ones.
+  /// Converts all agents to foreign agents, for use by another cluster.
   Clock exported(uint64_t cluster) const {
     auto map = foreign ? std::make_shared<Foreign>(*foreign)
                        : std::make_shared<Foreign>();
@@ -86,7 +85,8 @@ public:
     c.foreign = std::move(map);
     return c;
   }
-  /// Without the `count` clusters from `first` on, and without local agents.
+  /// Returns the clock without local agents and without `count` clusters from
+  /// `first` on.
   Clock ofClustersBeyond(uint64_t first, uint64_t count) const {
     Clock c;
     if (!foreign)
@@ -98,7 +98,7 @@ public:
     c.foreign = std::move(map);
     return c;
   }
-  /// Joins an exported clock; the agents of `cluster` are own ones again.
+  /// Joins an exported clock. Agents of `cluster` become local again.
   void import(const Clock &other, uint64_t cluster) {
     if (!other.foreign)
       return;
@@ -128,37 +128,39 @@ private:
   std::shared_ptr<const Foreign> foreign;
 };
 
-/// What an agent, or whoever synchronises with it, knows.
+/// Steps that happen before the next step of an agent or a synchronization
+/// object.
 struct Knowledge {
-  /// Accesses that come before (PTX ISA, "Causality order").
+  /// Accesses that happen before (PTX ISA, "Causality order").
   Clock generic;
-  /// Those of the generic proxy that a proxy fence has made good for the async
-  /// proxy as well: to shared memory, and to global memory.
+  /// Accesses of the generic proxy that a proxy fence made visible to the async
+  /// proxy: in shared memory, and in global memory.
   Clock async, asyncGlobal;
-  /// Those that a release fence has made good for the tensormap proxy.
+  /// Accesses that a release fence made visible to the tensormap proxy.
   Clock maps;
   /// Operations on tensor memory that tcgen05 fences have ordered.
   Clock tensor;
-  /// Beyond `generic`, what must have been executed before, though nothing
-  /// makes its effects visible: a phase that waits for a copy completes after
-  /// all that the copy's issuer has waited for, and a relaxed arrival at the
-  /// barrier of the cluster comes after what was done before it. It says when
-  /// memory may go away.
+  /// Steps beyond `generic` that were executed before without visible effects,
+  /// used to check the lifetime of memory. Examples: a phase that waits for a
+  /// copy completes after everything the issuer of the copy waited for; a
+  /// relaxed arrival at the cluster barrier follows the earlier steps of its
+  /// thread.
   Clock executed;
-  /// What came before a fence of at least the scope of the device: a relaxed
-  /// store publishes that much there ("Release and acquire patterns").
+  /// Steps before a fence of device scope or wider. A later relaxed store
+  /// publishes them to the device ("Release and acquire patterns").
   Clock fenced;
-  /// Beyond `generic`, what lanes that arrived alone knew of their warps.
+  /// Steps beyond `generic` that lanes knew when they arrived without the rest
+  /// of their warp.
   Clock ofOthers;
-  /// What most kernels do not need.
+  /// State that few kernels need.
   struct Rare {
-    /// By scope, as `fenced`, which is that of the device.
+    /// Like `fenced` (device scope), for each scope.
     Clock fenced[kMemoryScopes];
-    /// Beyond `generic`, what the other devices of a world would have passed on
-    /// if each scope on the way were that of the system.
+    /// Steps beyond `generic` that other devices of a world would have
+    /// published if every scope involved were system scope.
     Clock narrow;
   };
-  /// Null where all of it is empty. Others may have the same one.
+  /// Null if empty; may be shared with other clocks.
   std::shared_ptr<Rare> rare;
 
   Rare &ownRare() {
@@ -179,7 +181,7 @@ struct Knowledge {
                                         : none;
   }
 
-  /// Whether a step was executed before, visible or not.
+  /// Returns true if the step was executed before, visible or not.
   bool isDone(uint32_t agent, uint32_t step) const {
     return generic[agent] >= step || executed[agent] >= step;
   }

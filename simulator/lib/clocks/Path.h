@@ -1,12 +1,11 @@
-//===- Path.h - why a clock is where it is ----------------------*- C++ -*-===//
+//===- Path.h - Causal chains of clocks -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A clock's time comes of a chain of causes, each of which took cycles: work of
-// an engine, a latency, a wait for a slot. Where a time is the later one of
-// two, its chain is that of the later one. The chain of the group that ends
-// last is the critical path of the launch, and its cycles by cause add up to
-// the time. A path keeps the sums only, in a vector that copies share until one
-// of them goes on.
+// A clock results from a chain of causes, each with its cycles: work of an
+// engine, a latency, a wait for a slot. The later of two times determines the
+// chain. The chain of the group that ends last is the critical path, and its
+// cycles add up to the time of the launch. A path stores only the sums by
+// cause, in a vector shared copy-on-write.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_CLOCKS_PATH_H
@@ -40,7 +39,7 @@ public:
   }
   ~Path() { drop(); }
 
-  /// The sum of all causes.
+  /// Sum of all causes.
   uint64_t cycle() const { return node ? node->cycle : 0; }
   uint64_t of(Cause cause) const { return node ? node->of(cause) : 0; }
   void add(Cause cause, uint64_t cycles) {
@@ -50,16 +49,16 @@ public:
     node->cycle += cycles;
     node->add(cause, uint32_t(cycles));
   }
-  /// Goes on to `cycle`, where that is later.
+  /// Extends the path to `cycle` if that is later.
   void reach(uint64_t cycle, Cause cause) {
     if (cycle > this->cycle())
       add(cause, cycle - this->cycle());
   }
-  /// Where it lies in memory.
+  /// Address of the shared node, for prefetching.
   const void *place() const { return node; }
 
-  /// No other path has its vector from now on: shards of a launch share none,
-  /// since they may run on different threads.
+  /// Makes the node unique. Shards run on different threads and must not share
+  /// nodes.
   void separate() {
     if (node)
       own();
@@ -67,15 +66,14 @@ public:
 
 private:
   using Totals = std::array<uint32_t, kCauses>;
-  /// A path that others go on from is copied, which is often: the few causes
-  /// by which it has come last are apart from all the others before, whose
-  /// sums copies share.
+  /// Paths are copied and extended often. The latest causes are stored inline;
+  /// the sums of older causes are shared between copies.
   struct Node {
     static constexpr unsigned kLatest = 7;
     uint64_t cycle = 0;
     std::shared_ptr<const Totals> older;
     uint32_t uses = 1;
-    uint8_t count = 0; ///< of the latest causes
+    uint8_t count = 0; ///< number of latest causes
     std::array<Cause, kLatest> causes;
     std::array<uint32_t, kLatest> cycles;
 
@@ -106,7 +104,7 @@ private:
       return count = 0;
     }
   };
-  /// No other path has the vector from now on.
+  /// Makes the node unique.
   void own() {
     if (node && node->uses == 1)
       return;
@@ -123,18 +121,18 @@ private:
   Node *node = nullptr;
 };
 
-/// A time with the cause of its last part, in one number: of two, the greater
-/// is the later. What memory delivers has a path of its own beside.
+/// Time and its last cause, packed so that comparison orders by time. Data from
+/// memory also has a path of its own.
 class Moment {
 public:
   Moment() = default;
   Moment(uint64_t cycle, Cause cause) : bits(cycle << 16 | unsigned(cause)) {}
-  /// From a request, which `number` counts.
+  /// `number`: number of the request.
   Moment(uint64_t cycle, Source source, uint32_t number)
       : bits(cycle << 16 | kRequest | unsigned(source) << 12 |
              number % kNumbers) {}
 
-  /// Of a request whose answer is not known yet: later than all others.
+  /// Moment of an unanswered request: later than all others.
   static Moment open(uint32_t number) {
     Moment m;
     m.bits = ~0ull << 16 | uint16_t(number);
@@ -149,7 +147,7 @@ public:
   Source source() const { return Source(bits >> 12 & 7); }
   uint32_t number() const { return uint32_t(bits % kNumbers); }
   bool operator<(const Moment &o) const { return bits < o.bits; }
-  /// Of the same cause.
+  /// Adds cycles with the same cause.
   Moment later(uint64_t cycles) const {
     Moment m = *this;
     m.bits += cycles << 16;
@@ -163,15 +161,15 @@ private:
   uint64_t bits = 0;
 };
 
-/// The paths on which the last requests of a warp to memory have come to what
-/// answers them.
+/// Paths of the latest memory requests of a warp, up to the memory that serves
+/// them.
 class RequestPaths {
 public:
   uint32_t add(Path path) {
     paths[++last % kKept] = std::move(path);
     return last % Moment::kNumbers;
   }
-  /// Null where it is too long ago.
+  /// Returns null if the request is too old.
   const Path *find(uint32_t number) const {
     uint32_t age = (last - number) % Moment::kNumbers;
     return age < kKept ? &paths[(last - age) % kKept] : nullptr;

@@ -1,4 +1,4 @@
-//===- Published.cpp - what strong writes pass on -------------------------===//
+//===- Published.cpp - Clocks published by strong writes ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 

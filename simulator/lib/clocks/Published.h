@@ -1,12 +1,11 @@
-//===- Published.h - what strong writes pass on -----------------*- C++ -*-===//
+//===- Published.h - Clocks published by strong writes ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Who reads a word of global memory by a strong access may learn what those
-// knew that wrote it. One table holds that for the threads of one scope: a CTA,
-// a cluster, a device, or all devices. A write publishes to the tables of its
-// scope and of all narrower ones, and a read asks those of its own: so the two
-// find each other where each has a scope that includes the other thread (PTX
-// ISA, "Morally strong operations").
+// A strong read of a word of global memory may acquire the clock of its
+// writers. Each scope (CTA, cluster, device, system) has a table. A write
+// publishes to the tables of its scope and of all narrower scopes; a read
+// queries the table of its own scope. Both match if each scope includes the
+// other thread (PTX ISA, "Morally strong operations").
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_CLOCKS_PUBLISHED_H
@@ -18,7 +17,7 @@ namespace mx::sim {
 
 class Published {
 public:
-  /// `known` by an agent of `cluster`. Thread-safe.
+  /// `known`: clock of an agent of `cluster`. Thread-safe.
   void release(uint64_t address, const Knowledge &known, uint64_t cluster);
   void acquire(uint64_t address, Knowledge &known, uint64_t cluster);
 

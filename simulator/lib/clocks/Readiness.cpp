@@ -1,4 +1,4 @@
-//===- Readiness.cpp - when registers hold their values -------------------===//
+//===- Readiness.cpp - Readiness of registers -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 

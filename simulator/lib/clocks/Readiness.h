@@ -1,9 +1,9 @@
-//===- Readiness.h - when registers hold their values -----------*- C++ -*-===//
+//===- Readiness.h - Readiness of registers ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A result is ready some cycles after its instruction. Most registers that an
-// instruction reads were written long ago: a bit for each of them says so
-// without a look at the time.
+// instruction reads were written long ago; a bit for each register avoids the
+// comparison of times.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_CLOCKS_READINESS_H
@@ -16,7 +16,7 @@
 
 namespace mx::sim::time {
 
-/// Registers with the numbers 64 * word + n, for each bit n.
+/// Registers 64 * word + n for each set bit n.
 struct RegisterPart {
   uint32_t word;
   uint64_t bits;
@@ -28,7 +28,7 @@ struct RegisterRange {
   bool empty() const { return first == last; }
 };
 
-/// When the registers of a warp hold their values.
+/// Readiness of the registers of a warp.
 class Readiness {
 public:
   void start(uint32_t registers) {
@@ -53,7 +53,7 @@ public:
       latest = std::max(latest, ready);
   }
 
-  /// It is known when what was set to `before`, which was open, is ready.
+  /// Sets the registers written with the open moment `before` to `ready`.
   void fill(RegisterRange written, Moment before, Moment ready) {
     for (const RegisterPart &part : written)
       for (uint64_t left = part.bits; left; left &= left - 1)
@@ -62,16 +62,16 @@ public:
     latest = std::max(latest, ready);
     --open;
   }
-  /// Whether there is a load of which it is not known when it is ready.
+  /// Returns true if a load is unanswered.
   bool hasOpen() const { return open; }
 
-  /// The latest of `due` and what is read. Most that comes later is due from
-  /// the cycle `horizon` on.
+  /// Returns the latest of `due` and the registers read. `horizon`: lower bound
+  /// of most later values of `due`.
   Moment await(RegisterRange read, Moment due, uint64_t horizon) {
     return open || due < latest ? awaitEach(read, due, horizon) : due;
   }
 
-  /// Where the bits of all registers lie, for what needs them soon.
+  /// For prefetching.
   const std::vector<uint64_t> &bits() const { return recent; }
 
 private:
@@ -80,12 +80,12 @@ private:
   }
   Moment awaitEach(RegisterRange read, Moment due, uint64_t horizon);
 
-  std::vector<Moment> moments; ///< by number
-  /// A bit for each; those without were ready before the cycle `settled`.
+  std::vector<Moment> moments; ///< indexed by register
+  /// Registers without a set bit were ready before the cycle `settled`.
   std::vector<uint64_t> recent;
   uint64_t settled = 0;
-  Moment latest;     ///< of those that are known
-  uint32_t open = 0; ///< loads of which it is not
+  Moment latest;     ///< of the answered loads
+  uint32_t open = 0; ///< unanswered loads
 };
 
 } // namespace mx::sim::time

@@ -1,4 +1,4 @@
-//===- Shadow.cpp - the shadow of global memory ---------------------------===//
+//===- Shadow.cpp - Shadow of global memory -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -12,15 +12,15 @@ GlobalShadow::GlobalShadow(uint64_t maxBytes)
     : pagesPerShard(std::max<uint64_t>(maxBytes / sizeof(Page) / kShards, 1)) {}
 
 uint32_t GlobalShadow::record(uint64_t cluster, Epoch epoch) {
-  // A launch that follows no order needs no memory for it.
-  // Zeros from the system cost nothing until they are touched.
+  // Allocated on first use, since launches without the order check need no
+  // ring. Zero pages of the system cost nothing until they are written.
   std::call_once(isMade, [&] {
     ring.reset(static_cast<Slot *>(std::calloc(kRing, sizeof(Slot))));
     if (!ring)
       throw std::bad_alloc();
   });
   uint32_t number = next.fetch_add(1, std::memory_order_relaxed);
-  if (!number) // wrapped around: 0 is no agent
+  if (!number) // wrapped around: 0 means no agent
     number = next.fetch_add(1, std::memory_order_relaxed);
   Slot &s = ring[number % kRing];
   s.number.store(0, std::memory_order_relaxed);
@@ -50,7 +50,7 @@ GlobalShadow::Page &GlobalShadow::page(Shard &shard, uint64_t number) {
     shard.age.push_back(number);
     return *p;
   }
-  // The oldest page is forgotten and serves again.
+  // Evict the oldest page and reuse its memory.
   uint64_t old = shard.age[shard.oldest];
   shard.age[shard.oldest] = number;
   shard.oldest = (shard.oldest + 1) % shard.age.size();

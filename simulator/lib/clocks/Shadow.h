@@ -1,13 +1,11 @@
-//===- Shadow.h - who touched which bytes last ------------------*- C++ -*-===//
+//===- Shadow.h - Last accesses of each memory granule ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// For every granule of memory the last write and the last reads of two agents:
-// a tile is often read by two roles, and whoever writes a word that others read
-// has often read it too. This is the idea of
-// FastTrack (Flanagan and Freund, PLDI 2009): comparing one step of one agent
-// with the clock of whoever comes next finds most races at the cost of one
-// comparison. What is forgotten (a third reader) can only hide a race, never
-// invent one.
+// Keeps the last write and the last reads of two agents for each granule, since
+// two roles often read a tile, or a reader later writes the word. FastTrack
+// (Flanagan and Freund, PLDI 2009) finds most races by comparing a step of one
+// agent with the clock of the next. A forgotten access (a third reader) can
+// hide a race, never report a false race.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_CLOCKS_SHADOW_H
@@ -24,13 +22,13 @@
 
 namespace mx::sim {
 
-/// One access: an agent's step, the instruction, and which bytes of a granule.
-/// 0 is "no agent". Packed into 64 bits, as shadows hold millions of them.
+/// Access of an agent: step, instruction and bytes of a granule. 0 means no
+/// agent. Packed into 64 bits because shadows hold millions of them.
 class Epoch {
 public:
   static constexpr uint32_t kMaxAgents = 1u << 12;
-  /// Stands for all agents beyond those that have a number of their own.
-  /// Nothing is said about their accesses: which one it was is not known.
+  /// Shared by all agents without a number of their own. Their accesses are not
+  /// reported, because the agent is unknown.
   static constexpr uint32_t kAnonymous = kMaxAgents - 2;
   static constexpr uint32_t kMaxStep = (1u << 25) - 1;
   static constexpr uint32_t kMaxInstr = (1u << 20) - 1;
@@ -48,17 +46,18 @@ public:
   uint32_t step() const { return bits >> 12 & kMaxStep; }
   uint32_t instr() const { return bits >> 38 & kMaxInstr; }
   bool isAtomic() const { return bits >> 58 & 1; }
-  /// Compare and swap: CUDA's own idiom for operations that the hardware lacks
-  /// reads the word by a plain load before its loop. The swap compares again.
+  /// Compare and swap. CUDA's loops for atomics that the hardware lacks first
+  /// read the word by a plain load; the swap checks the value again.
   bool isCas() const { return bits >> 37 & 1; }
-  /// Of the async proxy.
+  /// Access of the async proxy.
   bool isAsync() const { return bits >> 59 & 1; }
-  /// In global memory, where only whole granules are kept, of a strong access.
+  /// Scope of a strong access to global memory, where only whole granules are
+  /// tracked.
   MemoryScope scope() const { return MemoryScope(bits >> 60); }
   Epoch withScope(MemoryScope scope) const {
     return withBytes(unsigned(scope));
   }
-  /// Which of the four bytes of a granule.
+  /// Mask of the bytes of the granule.
   unsigned bytes() const { return bits >> 60; }
   Epoch withBytes(unsigned mask) const {
     Epoch e;
@@ -71,34 +70,34 @@ public:
     e.bits = raw;
     return e;
   }
-  /// The same access but for the bytes.
+  /// Returns true if only the bytes differ.
   bool sameAccess(Epoch o) const { return !((bits ^ o.bits) << 4); }
 
 private:
   uint64_t bits = 0;
 };
 
-/// Write and reads of one granule.
+/// Write and reads of a granule.
 struct ShadowCell {
   Epoch write, read, other;
 };
 
-/// One of two accesses is a compare and swap, the other a read by a thread.
+/// Returns true if one access is a compare and swap and the other a read by a
+/// thread.
 inline bool isReadBeforeCas(Epoch old, bool wasWrite, Epoch e, bool isWrite) {
   return (old.isCas() && !isWrite && !e.isAsync()) ||
          (e.isCas() && !wasWrite && !old.isAsync());
 }
 
-/// Strong reads that have read what a strong write stored: PTX ISA,
-/// "Observation order". Whatever comes after such a read comes after the write,
-/// as far as this word is concerned, though nothing else of the writer is
-/// known.
+/// Strong reads that observed a strong write (PTX ISA, "Observation order").
+/// Accesses after such a read follow the write for this word only; other writes
+/// of the writer remain unordered.
 template <class Write, class Reader>
 struct Observation {
   Write write = {};
   std::vector<Reader> readers;
-  /// Notes a reader of `w`; `isSame(reader)` tells readers of its agent, of
-  /// which the first read is enough.
+  /// Records a reader of `w` unless `isSame(reader)` is true for a recorded
+  /// reader.
   template <class F>
   void add(Write w, const Reader &reader, F &&isSame) {
     if (write != w)
@@ -109,16 +108,15 @@ struct Observation {
   }
 };
 
-/// Tells a conflict: the earlier access, and whether it was a write.
 struct Conflict {
   Epoch earlier;
   bool wasWrite = false;
   uint64_t granule = 0;
-  uint64_t cluster = ~0ull; ///< of the earlier access, where it is another one
+  uint64_t cluster = ~0ull; ///< cluster of the earlier access, if different
 };
 
-/// The one conflict of an access that is reported: the first that is an error,
-/// or else the first.
+/// Conflict of an access that is reported: the first error, or else the first
+/// warning.
 struct WorstConflict {
   std::optional<Conflict> conflict;
   bool isWarning = false;
@@ -130,13 +128,13 @@ struct WorstConflict {
   }
 };
 
-/// How an access touches a granule. A silent write leaves the bytes as they
-/// are: that several warps store the same flag is harmless.
+/// Kind of access. A silent write stores the value already present: several
+/// warps may store the same flag.
 enum class Touch : uint8_t { Read, Write, SilentWrite };
 
-/// Looks at `c` on behalf of an access and notes the access. `isOrdered(epoch,
-/// wasWrite)` says whether an earlier access is known to come before;
-/// `onClash(epoch, wasWrite)` gets each that is not.
+/// Records an access in `c`. `isOrdered(epoch, wasWrite)` returns true if an
+/// earlier access happens before; `onClash(epoch, wasWrite)` is called for each
+/// other.
 template <class F, class G>
 __attribute__((always_inline)) inline void
 visitCell(ShadowCell &c, Epoch e, Touch touch, F &&isOrdered, G &&onClash) {
@@ -151,8 +149,8 @@ visitCell(ShadowCell &c, Epoch e, Touch touch, F &&isOrdered, G &&onClash) {
   if (isWrite) {
     clash(c.read, false);
     clash(c.other, false);
-    // Reads of other bytes stay; a write of other bytes by the same access
-    // widens it.
+    // Reads of other bytes are kept. A write of other bytes by the same access
+    // extends the recorded write.
     if (c.write.sameAccess(e))
       e = e.withBytes(e.bytes() | c.write.bytes());
     c.write = e;
@@ -164,13 +162,13 @@ visitCell(ShadowCell &c, Epoch e, Touch touch, F &&isOrdered, G &&onClash) {
     c.read = c.read.withBytes(c.read.bytes() | e.bytes());
     return;
   }
-  // An earlier read that comes before needs no memory of its own.
+  // An earlier ordered read need not be kept.
   if (c.read && c.read.agent() != e.agent())
     c.other = c.read;
   c.read = e;
 }
 
-/// The granules of a byte range: fn(granule, byte mask).
+/// Calls fn(granule, byte mask) for the granules of a byte range.
 template <class F>
 inline void forGranules(uint64_t begin, uint64_t bytes, F &&fn) {
   uint64_t end = begin + bytes;
@@ -184,10 +182,9 @@ inline void forGranules(uint64_t begin, uint64_t bytes, F &&fn) {
   }
 }
 
-/// Global memory is shared by all clusters and may be much larger than what a
-/// shadow should cost, so pages come into being when they are touched, and the
-/// oldest ones are given up beyond a limit. Access records of two words stand
-/// in a ring; a number that the ring no longer holds is "no agent".
+/// Shadow of global memory, shared by all clusters. Pages are created on
+/// access, and the oldest is evicted at the limit. Access records take two
+/// words and are kept in a ring; an overwritten number means no agent.
 class GlobalShadow {
 public:
   explicit GlobalShadow(uint64_t maxBytes = 160ull << 20);
@@ -196,13 +193,13 @@ public:
     uint64_t cluster;
     Epoch epoch;
   };
-  /// The number of a new record.
+  /// Adds a record and returns its number.
   uint32_t record(uint64_t cluster, Epoch epoch);
 
-  /// Visits a range for an access of an agent of `cluster`, whose record is
-  /// `number`; `isOrdered(record, wasWrite)` as above, `onClash(conflict)` gets
-  /// each clash; `areStrong(record)` is asked of two atomic accesses.
-  /// Thread-safe.
+  /// Visits a range for the access with record `number`, by an agent of
+  /// `cluster`. `isOrdered(record, wasWrite)` as above. `onClash(conflict)` is
+  /// called for each conflict, `areStrong(record)` for pairs of atomic
+  /// accesses. Thread-safe.
   template <class F, class G, class H>
   void visit(uint64_t address, uint64_t bytes, uint32_t number,
              uint64_t cluster, Touch touch, Epoch e, F &&isOrdered, G &&onClash,
@@ -218,14 +215,14 @@ private:
   };
   struct Shard {
     std::mutex mutex;
-    /// By granule.
+    /// Indexed by granule.
     std::unordered_map<uint64_t, Observation<uint32_t, Record>> observed;
     std::unordered_map<uint64_t, std::unique_ptr<Page>> pages;
-    std::vector<uint64_t> age; ///< a ring of page numbers, oldest at `oldest`
+    std::vector<uint64_t> age; ///< ring of page numbers; the oldest at `oldest`
     size_t oldest = 0;
   };
   static constexpr size_t kShards = 64;
-  /// Words of a shard with observations.
+  /// Maximum number of words with observations per shard.
   static constexpr size_t kMostObserved = 4096;
   static constexpr uint32_t kRing = 1u << 20;
   struct Slot {
@@ -251,8 +248,8 @@ void GlobalShadow::visit(uint64_t address, uint64_t bytes, uint32_t number,
                          uint64_t cluster, Touch touch, Epoch e, F &&isOrdered,
                          G &&onClash, H &&areStrong) {
   bool isWrite = touch != Touch::Read;
-  // Sub-word accesses of neighbours share a cell: only whole granules are
-  // remembered, which can hide a race between bytes.
+  // Adjacent sub-word accesses share a cell. Only whole granules are tracked,
+  // which can hide a race between bytes.
   uint64_t begin = (address + 3) / 4, end = (address + bytes) / 4;
   uint32_t lastFine = 0, lastOwn = 0;
   auto isOwn = [&](uint32_t old) {

@@ -1,4 +1,4 @@
-//===- AsyncOperands.cpp - operands of asynchronous copies ----------------===//
+//===- AsyncOperands.cpp - Operands of asynchronous copies ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -57,10 +57,10 @@ std::shared_ptr<const Knowledge> mx::sim::knowledgeAtIssue(Warp &w,
     return known;
   }
   const Knowledge &known = order->of(w).known;
-  if (w.isEager() && !isDeferred) // used at once: no copy, and nothing to free
+  if (w.isEager() && !isDeferred) // used immediately: borrow, do not copy
     return {std::shared_ptr<const Knowledge>(), &known};
   auto copy = std::make_shared<const Knowledge>(known);
-  // What the issuer does from now on does not come before the operation.
+  // Later actions of the issuer do not happen before the operation.
   order->of(w).nextStep();
   return copy;
 }

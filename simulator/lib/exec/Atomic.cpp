@@ -1,8 +1,8 @@
-//===- Atomic.cpp - atom and red ------------------------------------------===//
+//===- Atomic.cpp - Atomic operations -------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA: atom, red, in global and shared memory, of single elements and of
-// vectors. Lanes take effect in order of their number.
+// PTX ISA: atom and red in global and shared memory, on scalars and vectors.
+// Lanes take effect in ascending order.
 //===----------------------------------------------------------------------===//
 
 #include "AsyncOperands.h"
@@ -20,7 +20,7 @@ using ptx::Type;
 
 namespace {
 
-/// Those of ReduceOp and two more.
+/// The operations of ReduceOp, followed by exch and cas.
 enum Op : uint8_t { Add, Min, Max, Inc, Dec, And, Or, Xor, Exch, Cas };
 static_assert(Add == Op(ReduceOp::Add) && Xor == Op(ReduceOp::Xor));
 enum Kind : uint8_t {
@@ -70,9 +70,9 @@ uint16_t half(Op op, uint16_t old, uint16_t b) {
   return (op == Min) == (y < x) ? b : old;
 }
 
-/// Sums as an H200 gives them. That in global memory is the L2 cache's: it
-/// takes subnormal f32 for zero, and passes a NaN f64 on as it is. That in
-/// shared memory is an add of the kernel.
+/// Floating-point additions with the results of an H200. The L2 cache adds in
+/// global memory: it flushes subnormal f32 to zero, and propagates NaN f64
+/// unchanged. Additions in shared memory run in the kernel.
 uint32_t addSingles(uint32_t old, uint32_t b, bool isShared) {
   float x = asFloat(old), y = asFloat(b);
   return bitsOf(canonical(isShared ? x + y : flush(flush(x) + flush(y))));
@@ -88,7 +88,6 @@ uint64_t addDoubles(uint64_t old, uint64_t b, bool isShared) {
   return sum != sum ? fromInfinities : bitsOf(sum);
 }
 
-/// The new value of `old` under `op`.
 uint64_t apply(Op op, Kind kind, uint64_t old, uint64_t b, uint64_t c,
                bool isShared) {
   if (op == Exch)
@@ -128,11 +127,11 @@ uint64_t apply(Op op, Kind kind, uint64_t old, uint64_t b, uint64_t c,
   }
 }
 
-/// Ordering semantics of an atomic operation: bit 0 acquire, bit 1 release,
-/// then its scope.
+/// Encoding of ordering semantics: bit 0 acquire, bit 1 release, then the
+/// scope.
 enum : uint32_t { kAcquire = 1, kRelease = 2, kScopeShift = 2 };
 
-/// One lane as the order of accesses sees it.
+/// Reports the access of a lane to the order check.
 void followAtomic(Warp &w, const Instr *i, bool isShared, uint64_t address,
                   unsigned bytes, unsigned lane, bool reads, uint32_t sem,
                   bool isCas) {
@@ -175,7 +174,7 @@ struct Operands {
   uint64_t read(Warp &w, Slot s, unsigned lane) const {
     return bytes == 8 ? w.at<uint64_t>(s)[lane] : w.at<uint32_t>(s)[lane];
   }
-  /// What element `k` becomes, of at most 64 bits.
+  /// Returns the new value of element `k`, at most 64 bits.
   uint64_t result(Warp &w, unsigned k, unsigned lane, uint64_t old,
                   bool isShared) const {
     uint64_t c = op == Cas ? read(w, src[count + k], lane) : 0;
@@ -183,8 +182,8 @@ struct Operands {
   }
 };
 
-/// Whether a lane waits in a world: for an atomic operation that changes
-/// nothing, as of a lock that is taken, again and again.
+/// Returns true if the lanes wait in a world, because they repeat an atomic
+/// operation without effect, such as an attempt to take a lock.
 bool changesNothing(Warp &w, const Instr *i, const Operands &o, uint32_t mask,
                     uint64_t addresses[32], uint8_t *at[32]) {
   if (o.kind == B128)
@@ -207,8 +206,8 @@ bool changesNothing(Warp &w, const Instr *i, const Operands &o, uint32_t mask,
   return true;
 }
 
-/// Atomic operations on memory of other devices are done at once; what they
-/// release arrives before.
+/// Prepares atomic operations on peer memory, which execute immediately:
+/// earlier stores arrive first if the operation releases.
 void settleForAtomic(Warp &w, const Instr *i, const Operands &o,
                      uint32_t mask) {
   if (i->b & kRelease &&
@@ -223,7 +222,7 @@ void settleForAtomic(Warp &w, const Instr *i, const Operands &o,
 const Instr *atomic(Warp &w, const Instr *i, uint32_t mask) {
   const Operands o(w, i);
   unsigned bytes = o.bytes, size = bytes * o.count;
-  bool isGlobal = false; // for some lane
+  bool isGlobal = false; // in any lane
   for (uint32_t m = o.space == Space::Shared ? 0 : mask; m && !isGlobal;
        m &= m - 1)
     isGlobal = !o.isSharedAt(
@@ -320,7 +319,7 @@ void decodeAtomic(Decoder &d) {
   if (kind == B128 && op != Exch && op != Cas)
     return d.unsupported("no such operation on this type");
   size_t n = (hasResult ? 1 : 0) + 2 + (op == Cas);
-  if (!d.expectOperands(n, n + 1)) // a cache policy may follow
+  if (!d.expectOperands(n, n + 1)) // optional cache policy
     return;
   unsigned lane = bytesOf(kind) <= 4 ? 4 : bytesOf(kind);
   std::vector<Slot> slots;

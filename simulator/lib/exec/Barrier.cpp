@@ -1,4 +1,4 @@
-//===- Barrier.cpp - barriers of CTAs and clusters ------------------------===//
+//===- Barrier.cpp - Barriers of CTAs and clusters ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // PTX ISA: bar, barrier, barrier.cluster.
@@ -44,8 +44,8 @@ const Instr *namedBarrier(Warp &w, const Instr *i, uint32_t mask) {
                            ? std::to_string(b.expectedWarps * 32) + " threads"
                            : std::string("all threads")),
                   mask);
-  // Arrivals are counted, not who arrives: after a bar.arrive the same warp
-  // may come again to a barrier with a number of threads.
+  // Barriers count arrivals, not warps: after a bar.arrive, a warp may arrive
+  // again at a barrier with a thread count.
   if (warps && (b.lanes[w.index] & w.live) == w.live)
     b.lanes[w.index] = 0;
   if (b.lanes[w.index] & mask)
@@ -104,7 +104,7 @@ const Instr *namedBarrier(Warp &w, const Instr *i, uint32_t mask) {
   return nullptr;
 }
 
-/// After a bar.red: its result is that of the last completed generation.
+/// Reads the result of a bar.red from the last completed generation.
 const Instr *barrierResult(Warp &w, const Instr *i, uint32_t mask) {
   NamedBarrier &b = w.cta->barriers[uniform32(w, i->a, mask)];
   switch (i->aux) {
@@ -145,8 +145,8 @@ const Instr *clusterArrive(Warp &w, const Instr *i, uint32_t mask) {
 }
 const Instr *clusterWait(Warp &w, const Instr *i, uint32_t mask) {
   Cluster &c = *w.cta->cluster;
-  // Lanes that parted wait one group after another: those that have not
-  // arrived again wait for a phase that is over, whatever others did since.
+  // Divergent groups of lanes wait one after another. Lanes that have not
+  // arrived again wait for a completed phase, regardless of other arrivals.
   if (c.generation != w.clusterTicket || !(w.clusterLanes & mask)) {
     if (c.order)
       c.order->acquire(w, c.barrierCompleted);

@@ -1,8 +1,8 @@
-//===- Bits.cpp - logic, shifts and bit fields ----------------------------===//
+//===- Bits.cpp - Logic, shifts and bit fields ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA, "Logic and shift instructions", and those of the integer
-// instructions that look at single bits.
+// PTX ISA, "Logic and shift instructions", and the bit manipulation part of the
+// integer instructions.
 //===----------------------------------------------------------------------===//
 
 #include "Instructions.h"
@@ -36,7 +36,7 @@ template <class T>
 T logicalNot(T a) {
   return a == 0;
 }
-// Shift counts beyond the width give all zeros (or signs).
+// Shift counts beyond the width give zero (or the sign).
 template <class T>
 T shiftLeft(T a, uint32_t n) {
   return n >= 8 * sizeof(T) ? 0 : T(a << n);
@@ -74,7 +74,8 @@ template <class T>
 T bitFieldExtract(T a, uint32_t posIn, uint32_t lenIn) {
   constexpr unsigned msb = 8 * sizeof(T) - 1;
   using U = std::make_unsigned_t<T>;
-  // 32 bits: the low bytes count. 64 bits: all of both (seen on sm_90).
+  // The 32-bit form uses the low bytes of pos and len, the 64-bit form all bits
+  // (seen on sm_90).
   constexpr uint32_t most = sizeof(T) == 8 ? ~0u : 0xff;
   unsigned pos = std::min(posIn & most, 255u);
   unsigned len = std::min(lenIn & most, 255u);
@@ -107,7 +108,7 @@ uint32_t bmskWrap(uint32_t a, uint32_t b) {
   return bitMask<uint32_t>(a & 31, b & 31);
 }
 
-/// szext: the low n bits, extended.
+/// szext: extends the low n bits.
 template <class T, bool Wrap>
 T extend(T a, uint32_t n) {
   n = Wrap ? n & 31 : std::min(n, 32u);
@@ -115,7 +116,8 @@ T extend(T a, uint32_t n) {
     return 0;
   return T(std::make_unsigned_t<T>(a) << (32 - n)) >> (32 - n);
 }
-/// The offset-th set bit of a mask from position base, downwards if negative.
+/// Returns the offset-th set bit of a mask, counted from bit `base` and
+/// downwards if negative.
 uint32_t findNthSet(uint32_t mask, uint32_t base, int32_t offset) {
   if (base > 31)
     return ~0u;
@@ -158,7 +160,7 @@ uint32_t funnelRightWrap(uint32_t a, uint32_t b, uint32_t c) {
 uint32_t funnelRightClamp(uint32_t a, uint32_t b, uint32_t c) {
   return c >= 32 ? b : funnelRightWrap(a, b, c);
 }
-/// Bytes of {b, a} picked by nibbles; bit 3 of a nibble replicates the sign.
+/// Selects bytes of {b, a} by nibbles; bit 3 of a nibble replicates the sign.
 uint32_t permute(uint32_t a, uint32_t b, uint32_t c) {
   uint64_t pool = uint64_t(b) << 32 | a;
   uint32_t r = 0;
@@ -192,7 +194,7 @@ const Instr *lop3(Warp &w, const Instr *i, uint32_t mask) {
   uint32_t *d = w.at<uint32_t>(i->d);
   const uint32_t *a = w.at<uint32_t>(i->a), *b = w.at<uint32_t>(i->b),
                  *c = w.at<uint32_t>(i->c);
-  // The table's columns as masks, so the loop has no branch.
+  // Expand the lookup table into masks to keep the loop branch-free.
   uint32_t m[8];
   for (unsigned k = 0; k < 8; ++k)
     m[k] = (i->aux >> k) & 1 ? ~0u : 0;
@@ -213,7 +215,7 @@ const Instr *lop3(Warp &w, const Instr *i, uint32_t mask) {
   return i + 1;
 }
 
-/// Predicates: a table of four bits, indexed by (a, b).
+/// Predicate logic by a four-bit table, indexed by (a, b).
 const Instr *predicateLogic(Warp &w, const Instr *i, uint32_t mask) {
   uint32_t a = w.predicate(i->a), b = w.predicate(i->b), r = 0;
   if (i->aux & 1)
@@ -331,7 +333,7 @@ void decodePrmt(Decoder &d) {
                3);
 }
 
-/// Result always 32 bits: popc, clz, bfind.
+/// Decodes popc, clz and bfind, which return 32 bits.
 void decodeCount(Decoder &d, Handler h32, Handler h64) {
   Type t;
   if (!d.takeType(t) || (t.bits != 32 && t.bits != 64))

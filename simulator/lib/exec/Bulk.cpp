@@ -1,7 +1,7 @@
-//===- Bulk.cpp - cp.async.bulk and its groups ----------------------------===//
+//===- Bulk.cpp - cp.async.bulk and bulk groups ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA: cp.async.bulk, cp.reduce.async.bulk, their bulk groups and prefetch.
+// PTX ISA: cp.async.bulk, cp.reduce.async.bulk, bulk groups and prefetch.
 //===----------------------------------------------------------------------===//
 
 #include "../machine/LeftOut.h"
@@ -32,7 +32,7 @@ struct BulkCopy {
   BulkCopy() : BulkCopy(0) {}
 };
 
-/// Adds to a fault which buffer it was about.
+/// Adds the buffer to the message of a bounds fault.
 Fault withBuffer(Warp &w, Fault f, const char *word, uint64_t address,
                  uint32_t size) {
   if (f.kind == FaultKind::Bounds)
@@ -41,7 +41,8 @@ Fault withBuffer(Warp &w, Fault f, const char *word, uint64_t address,
   return f;
 }
 
-/// `size` bytes of global memory; which ones counts where time is modelled.
+/// Describes a transfer of global memory; the addresses only matter in timed
+/// launches.
 time::Transfer transferOf(const Warp &w, uint64_t address, uint32_t size) {
   time::Transfer t{size};
   if (w.watch)
@@ -187,7 +188,7 @@ const Instr *waitBulk(Warp &w, const Instr *i, uint32_t) {
 
 void decodeBulk(Decoder &d, bool isReduce) {
   BulkCopy copy;
-  // dst and src spaces, in this order.
+  // State spaces of dst and src, in this order.
   std::vector<bool> isShared;
   for (std::string_view m : d.modifiers()) {
     if (m == "global")

@@ -1,4 +1,4 @@
-//===- BulkCopies.h - how copies of shared memory are issued ----*- C++ -*-===//
+//===- BulkCopies.h - Issue of copies to and from shared memory -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -13,8 +13,8 @@
 
 namespace mx::sim {
 
-/// What a copy into shared memory needs to know when it takes effect: what its
-/// issuer knew, the mbarrier that counts its bytes, and its end in a timeline.
+/// Completion data of a copy into shared memory: the knowledge of its issuer,
+/// the mbarrier that counts its bytes, and its end in a timeline.
 struct ToShared {
   std::shared_ptr<const Knowledge> known;
   Cta *signal;
@@ -22,8 +22,8 @@ struct ToShared {
   uint64_t done;
 };
 
-/// Issues a copy into shared memory whose bytes an mbarrier counts. `copy`
-/// returns a TmaResult.
+/// Issues a copy into shared memory that counts its bytes on an mbarrier.
+/// `copy` returns a TmaResult.
 template <class F>
 const Instr *issueToShared(Warp &w, const Instr *i, unsigned lane,
                            const ToShared &to, F &&copy) {
@@ -45,14 +45,15 @@ const Instr *issueToShared(Warp &w, const Instr *i, unsigned lane,
   return w.issueCopy(i, lane, action);
 }
 
-/// cp.async.bulk.tensor and cp.reduce.async.bulk.tensor, modifiers up to
-/// `tensor` taken.
+/// Decodes cp.async.bulk.tensor and cp.reduce.async.bulk.tensor. The modifiers
+/// up to `tensor` are already removed.
 void decodeBulkTensor(Decoder &d, bool isReduce);
 
-/// The lanes of `mask` that issue a copy from shared to global memory: of those
-/// whose operands (`key` of a lane) are the same, the first. GPUs make one copy
-/// for all of them, while loads and reductions are made once a lane (measured:
-/// simulator/docs/Simulator.md, "Copies of several lanes").
+/// Returns the lanes of `mask` that issue a copy from shared to global memory:
+/// the first lane for each distinct `key`, which identifies the operands of a
+/// lane. GPUs merge such copies if their operands are equal, but perform a load
+/// or reduction for each lane (measured: simulator/docs/Simulator.md, "Copies
+/// of several lanes").
 template <class F>
 uint32_t firstOfEach(uint32_t mask, F &&key) {
   if (!(mask & (mask - 1)))
@@ -66,8 +67,8 @@ uint32_t firstOfEach(uint32_t mask, F &&key) {
 }
 
 /// Issues a copy from shared to global memory into the open bulk group of the
-/// warp. `copy` returns a TmaResult; `from`, `offset` and `transfer` say what
-/// is read.
+/// warp. `copy` returns a TmaResult; `from`, `offset` and `transfer` describe
+/// the source.
 template <class F>
 const Instr *issueInGroup(Warp &w, const Instr *i, unsigned lane, bool isReduce,
                           Cta &from, uint32_t offset,

@@ -1,8 +1,8 @@
-//===- BulkTensor.cpp - cp.async.bulk.tensor ------------------------------===//
+//===- BulkTensor.cpp - Tensor copies and reductions ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // PTX ISA: cp.async.bulk.tensor and cp.reduce.async.bulk.tensor: tiles, gather4
-// and scatter4, multicast, completion on mbarriers of the cluster or in bulk
+// and scatter4, multicast, and completion by mbarriers of the cluster or bulk
 // groups.
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +19,8 @@ using ptx::Operand;
 
 namespace {
 
-/// The CTA whose barrier gets the bytes that arrive in `to` (PTX ISA,
-/// cp.async.bulk.tensor, .cta_group and .multicast).
+/// Returns the CTA with the mbarrier that counts the bytes arriving in `to`
+/// (PTX ISA, cp.async.bulk.tensor, .cta_group and .multicast).
 Cta *signalled(Cta *to, Cta *holder, bool multicast, unsigned group) {
   Cluster &c = *to->cluster;
   if (!multicast)
@@ -51,7 +51,6 @@ struct TensorCopy {
   unsigned coordinates() const { return tile == Tile::Tile ? rank : 5; }
 };
 
-/// A map and coordinates in it.
 struct Box {
   TensorMapDesc map;
   uint64_t mapAddress;
@@ -82,7 +81,7 @@ std::vector<TmaStretch> stretchesOf(const TensorCopy &copy, const Box &box) {
   return tmaStretches(box.map, box.at.data(), copy.tile != Tile::Tile);
 }
 
-/// What the copy moves; which memory that is counts where time is modelled.
+/// Describes the transfer; the addresses only matter in timed launches.
 time::Transfer transferOf(const Warp &w, const TensorCopy &copy,
                           const Box &box) {
   time::Transfer t{boxBytes(copy, box), {}, box.mapAddress};
@@ -134,7 +133,7 @@ const Instr *tensorLoad(Warp &w, const Instr *i, uint32_t mask) {
         w.trace ? w.trace->load(w, i, Engine::BulkLoad, ranks, offset,
                                 transferOf(w, copy, box), steps::kCopyLatency)
                 : 0;
-    // Each destination is a copy of its own, with its own completion.
+    // Each destination is a separate copy with its own completion.
     bool isFirst = true;
     for (; ranks && next; ranks &= ranks - 1, isFirst = false) {
       Cta *target = cluster.ctas[__builtin_ctz(ranks)].get();
@@ -162,7 +161,7 @@ const Instr *tensorLoad(Warp &w, const Instr *i, uint32_t mask) {
 /// extra: map and source places, coordinates.
 const Instr *tensorStore(Warp &w, const Instr *i, uint32_t mask) {
   TensorCopy copy(i->aux2);
-  // The order of floating-point sums is seen by other clusters.
+  // Other clusters can observe the order of floating-point additions.
   if (copy.isReduce && w.isEager() && !w.takeTurn(i))
     return nullptr;
   const Slot *s = &w.machine->program.extra[i->aux];

@@ -1,8 +1,8 @@
-//===- Call.cpp - calls and the stack -------------------------------------===//
+//===- Call.cpp - Stack instructions --------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA, "call", "stacksave", "stackrestore" and "alloca". Handlers of calls
-// are in machine/Routines.cpp.
+// PTX ISA, "call", "stacksave", "stackrestore" and "alloca".
+// machine/Routines.cpp contains the handlers of calls.
 //===----------------------------------------------------------------------===//
 
 #include "../machine/Lanes.h"
@@ -13,7 +13,7 @@ using namespace mx::sim;
 
 namespace {
 
-/// d = stack pointer b.
+/// Computes d = stack pointer b.
 const Instr *saveStack(Warp &w, const Instr *i, uint32_t mask) {
   forLanes(mask, [&](unsigned lane) {
     w.at<uint64_t>(i->d)[lane] = w.at<uint32_t>(i->b)[lane];
@@ -32,7 +32,7 @@ const Instr *restoreStack(Warp &w, const Instr *i, uint32_t mask) {
   });
   return next;
 }
-/// d = address of a bytes, aligned to imm; b: stack pointer.
+/// Computes d = address of `a` bytes, aligned to imm; b: stack pointer.
 const Instr *allocate(Warp &w, const Instr *i, uint32_t mask) {
   uint32_t all = w.machine->program.localBytes;
   const Instr *next = i + 1;

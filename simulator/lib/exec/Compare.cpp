@@ -1,4 +1,4 @@
-//===- Compare.cpp - comparison and selection -----------------------------===//
+//===- Compare.cpp - Comparison and selection -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // PTX ISA, "Comparison and selection instructions": setp, set, selp, slct.
@@ -43,7 +43,7 @@ bool compare(T a, T b) {
   if constexpr (C == EQ)
     return a == b;
   else if constexpr (C == NE)
-    // Ordered: false when one is NaN.
+    // Ordered comparison: false if either operand is NaN.
     return a < b || a > b;
   else if constexpr (C == LT || C == LO)
     return a < b;
@@ -71,8 +71,8 @@ bool compare(T a, T b) {
     return a != a || b != b;
 }
 
-/// d = compare(a, b); aux bits 0-1: 1 and, 2 or, 3 xor with predicate c;
-/// aux2: the predicate that gets the complement, or kNoSlot.
+/// Computes d = compare(a, b); aux bits 0-1: 1 and, 2 or, 3 xor with predicate
+/// c; aux2: predicate for the complement, or kNoSlot.
 template <class T, Cmp C>
 const Instr *setp(Warp &w, const Instr *i, uint32_t mask) {
   uint32_t r = compareLanes<T, compare<T, C>>(w, i, mask);
@@ -160,7 +160,7 @@ const Instr *copyPredicate(Warp &w, const Instr *i, uint32_t mask) {
   return i + 1;
 }
 
-/// For setp with .ftz: the flushed copies are compared.
+/// setp with .ftz compares flushed copies of the operands.
 template <class T>
 T flushInput(T x) {
   return flush(x);
@@ -168,7 +168,8 @@ T flushInput(T x) {
 
 uint32_t upperHalf(uint32_t x) { return x >> 16; }
 
-/// What is compared. Halves: .f16 and .bf16, packed: two of them.
+/// Source type of a comparison. Covers .f16 and .bf16; packed sources contain
+/// two values.
 struct Source {
   Type type;
   Handler handler = nullptr;
@@ -233,8 +234,8 @@ Slot copied(Decoder &d, Handler h, Slot s) {
   return out;
 }
 
-/// Emits the comparison of `inst` into p; q gets the complement. Of packed
-/// operands p is for the lower halves and `upper` for the upper ones.
+/// Emits the comparison of `inst` into p, and its complement into q. For packed
+/// operands, p receives the lower halves and `upper` the upper halves.
 bool emitCompare(Decoder &d, Slot p, Slot q, Slot upper) {
   Cmp c = takeCompare(d);
   if (c == Count) {
@@ -275,7 +276,7 @@ bool emitCompare(Decoder &d, Slot p, Slot q, Slot upper) {
     emit(p, q, a, b);
     return true;
   }
-  // The predicate that is combined may be one of the results.
+  // Copy the combined predicate, since a result may overwrite it.
   if (combine) {
     Slot kept = d.temporaryPredicate();
     Instr &i = d.emit(copyPredicate);
@@ -311,13 +312,13 @@ void decodeSetp(Decoder &d) {
     emitCompare(d, p, q, kNoSlot);
 }
 
-/// aux: what true is in the type of the result.
+/// aux: representation of true in the result type.
 const Instr *fromPredicate(Warp &w, const Instr *i, uint32_t mask) {
   uint32_t p = *w.at<uint32_t>(i->a), *d = w.at<uint32_t>(i->d);
   forLanes(mask, [&](unsigned lane) { d[lane] = p >> lane & 1 ? i->aux : 0; });
   return i + 1;
 }
-/// a: of the lower half, b: of the upper one.
+/// a: predicate of the lower half, b: predicate of the upper half.
 const Instr *fromPredicates(Warp &w, const Instr *i, uint32_t mask) {
   uint32_t p = *w.at<uint32_t>(i->a), q = *w.at<uint32_t>(i->b);
   uint32_t *d = w.at<uint32_t>(i->d);
@@ -328,7 +329,7 @@ const Instr *fromPredicates(Warp &w, const Instr *i, uint32_t mask) {
 }
 
 void decodeSet(Decoder &d) {
-  // set.cmp.dtype.stype: the first type is that of the result.
+  // set.cmp.dtype.stype: the result type is first.
   struct Result {
     std::string_view name;
     uint32_t one;
@@ -338,7 +339,7 @@ void decodeSet(Decoder &d) {
       {"u16", 0xFFFFu},  {"s16", 0xFFFFu},   {"f16", 0x3C00u},
       {"bf16", 0x3F80u}, {"f16x2", 0x3C00u}, {"bf16x2", 0x3F80u},
   };
-  // A type may stand twice, so that the order counts.
+  // Search in order, because both types may be the same.
   const Result *result = nullptr;
   for (std::string_view m : d.modifiers()) {
     for (const Result &r : results)
@@ -401,7 +402,8 @@ const Instr *slct(Warp &w, const Instr *i, uint32_t mask) {
   L *d = w.at<L>(i->d);
   const L *a = w.at<L>(i->a), *b = w.at<L>(i->b);
   forLanes(mask, [&](unsigned lane) {
-    // -0 is not less than zero, and so neither is what .ftz would flush to it.
+    // Negative zero is not less than zero, and neither is an input that .ftz
+    // flushes to it.
     bool first = Float ? w.at<float>(i->c)[lane] >= 0 ||
                              (i->aux && flush(w.at<float>(i->c)[lane]) == 0)
                        : w.at<int32_t>(i->c)[lane] >= 0;

@@ -1,8 +1,8 @@
-//===- Control.cpp - branches, exits, traps -------------------------------===//
+//===- Control.cpp - Branches, exits, traps -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA, "Control flow instructions" and the miscellaneous ones that only
-// concern scheduling. Their handlers are in machine/Handlers.cpp.
+// PTX ISA, "Control flow instructions", and miscellaneous instructions that
+// only affect scheduling. machine/Handlers.cpp contains their handlers.
 //===----------------------------------------------------------------------===//
 
 #include "../checks/Order.h"
@@ -67,8 +67,7 @@ static void decodeNanosleep(Decoder &d) {
   d.emit(sleep);
 }
 
-/// Hints and orderings without an effect of their own here. All their
-/// modifiers are taken.
+/// Hints and orderings without effect in the simulator, with any modifiers.
 static void decodeNothing(Decoder &d) {
   while (!d.modifiers().empty())
     d.take(d.modifiers().front());
@@ -87,8 +86,9 @@ static const Instr *waitForKernels(Warp &w, const Instr *i, uint32_t) {
   return i + 1;
 }
 
-/// Kernels run one after another, so there is nothing to wait for; the check of
-/// the order learns what comes after the wait, and which kernels may overlap.
+/// Decodes griddepcontrol. Kernels run sequentially, so the wait is immediate;
+/// the order check records the accesses that follow it and the kernels that may
+/// overlap.
 static void decodeGridDepControl(Decoder &d) {
   bool waits = d.take("wait");
   if (!waits && !d.take("launch_dependents"))
@@ -97,7 +97,8 @@ static void decodeGridDepControl(Decoder &d) {
     d.emit(waits ? waitForKernels : launchDependents);
 }
 
-/// The register count has no effect here, but what the ISA refuses is refused.
+/// Decodes setmaxnreg. The register count has no effect here, but illegal
+/// counts are rejected.
 static void decodeSetMaxNReg(Decoder &d) {
   int64_t count = 0;
   if (d.takeAny({"inc", "dec"}) < 0 || !d.take("sync") || !d.take("aligned") ||

@@ -1,8 +1,8 @@
-//===- Convert.cpp - conversions of single values -------------------------===//
+//===- Convert.cpp - Conversions of single values -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA, "Data movement and conversion: cvt". Integers widen and narrow by
-// their types, not by the registers they lie in.
+// PTX ISA, "Data movement and conversion: cvt". The types determine how
+// integers widen and narrow; register sizes do not.
 //===----------------------------------------------------------------------===//
 
 #include "ConvertOps.h"
@@ -22,7 +22,7 @@ namespace {
 // Integer to integer
 //===----------------------------------------------------------------------===//
 
-/// aux bit 0: saturate. SL and DL are the lanes of the registers.
+/// aux bit 0: saturate. SL and DL are the lane types of the registers.
 template <class S, class D, class SL, class DL>
 const Instr *intToInt(Warp &w, const Instr *i, uint32_t mask) {
   DL *d = w.at<DL>(i->d);
@@ -104,7 +104,7 @@ Handler pickInt(Type from, Type to, bool s8, bool d8) {
 }
 
 //===----------------------------------------------------------------------===//
-// Single values with a float on at least one side
+// Conversions from or to floats
 //===----------------------------------------------------------------------===//
 
 bool isFloatNum(Num n) { return n >= Num::F16; }
@@ -135,7 +135,7 @@ template <class T>
 uint64_t clampToInt(double x) {
   if (x != x)
     return 0;
-  // Both limits as doubles: the upper one rounds up for 64 bits, so >=.
+  // For 64 bits, the upper limit rounds up as a double, hence >=.
   constexpr double lo = double(std::numeric_limits<T>::min());
   constexpr double hi = double(std::numeric_limits<T>::max());
   if (x <= lo)
@@ -175,7 +175,8 @@ __attribute__((noinline)) T narrowDirected(volatile double x, Rounding r) {
   return y;
 }
 
-/// f32 with directed rounding to a 16-bit float: truncate and step.
+/// Converts f32 to a 16-bit float with directed rounding: rounds to nearest,
+/// then steps to the adjacent code if needed.
 uint16_t narrow16(double x, FloatFormat f, Rounding r) {
   uint32_t nearest = encodeF64(f, x);
   if (r == RN || x != x)
@@ -183,7 +184,7 @@ uint16_t narrow16(double x, FloatFormat f, Rounding r) {
   double back = decode(f, nearest);
   if (back == x)
     return nearest;
-  // Magnitudes of these formats are ordered as their codes.
+  // Codes of these formats are ordered by magnitude.
   bool wantUp = r == RP || (r == RZ && x < 0);
   if ((back > x) == wantUp)
     return nearest;
@@ -237,8 +238,8 @@ uint64_t mx::sim::convertOne(const Mode &m, uint64_t in) {
     break;
   case Num::F32:
   case Num::TF32: {
-    // f32 to f16 ignores .ftz, and only .ftz loses the payload of a NaN that
-    // becomes an f64 (seen on sm_90).
+    // f32 to f16 ignores .ftz. In conversions of a NaN to f64, only .ftz
+    // discards the payload (seen on sm_90).
     float f = asFloat(uint32_t(in));
     x = m.ftz && m.to != Num::F16 ? canonical(flush(f)) : f;
     break;
@@ -247,8 +248,8 @@ uint64_t mx::sim::convertOne(const Mode &m, uint64_t in) {
     x = doubleFromBits(in);
     break;
   }
-  // 64-bit integers beyond 2^53: round to odd, so that a second rounding is
-  // right in every mode.
+  // Round 64-bit integers beyond 2^53 to odd, so that a second rounding is
+  // correct in every mode.
   if (exactInt && magnitude >> 53 && m.to != Num::F64) {
     unsigned shift = 0;
     while ((magnitude >> shift) >> 53)
@@ -261,8 +262,8 @@ uint64_t mx::sim::convertOne(const Mode &m, uint64_t in) {
       x = -x;
   }
   if (!isFloatNum(m.to)) {
-    // NaN gives 0 for f16, bf16 and f32 to at most 32 bits, else the sign bit
-    // (seen on sm_90, and in CUDA's math API).
+    // NaN converts to 0 from f16, bf16 and f32 to at most 32 bits, and to the
+    // sign bit otherwise (seen on sm_90, and in CUDA's math API).
     unsigned bits = bitsOfNum(m.to);
     if (x != x && (bits == 64 || m.from == Num::F64)) {
       bool isSigned = unsigned(m.to) & 1;
@@ -281,7 +282,7 @@ uint64_t mx::sim::convertOne(const Mode &m, uint64_t in) {
   case Num::F64: {
     double y = x;
     if (exactInt && magnitude >> 53 && !m.sat) {
-      // Integer to double: the host's conversion in the wanted mode.
+      // Integer to double: use the host conversion in the requested mode.
       static const int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD,
                                   FE_UPWARD};
       std::fesetround(modes[r & 3]);
@@ -297,8 +298,8 @@ uint64_t mx::sim::convertOne(const Mode &m, uint64_t in) {
     float y = r == RN ? float(x) : narrowDirected<float>(x, r);
     if (m.from != Num::F64)
       y = canonical(y);
-    // Judged by what it would be with any exponent: 0x1.ffffffp-127 rounds up
-    // to 0x1p-126, less is flushed (seen on sm_90).
+    // Flushing applies to the result with unbounded exponent: 0x1.ffffffp-127
+    // rounds up to 0x1p-126, smaller values are flushed (seen on sm_90).
     if (m.ftz)
       y = r == RN && std::fabs(x) < 0x1.ffffffp-127
               ? std::copysign(0.0f, float(x))
@@ -306,8 +307,8 @@ uint64_t mx::sim::convertOne(const Mode &m, uint64_t in) {
     return bitsOf(y);
   }
   case Num::TF32: {
-    // 10 bits of mantissa; rna rounds ties away.
-    // What a NaN and, with .rna, .satfinite give was seen on sm_90.
+    // 10 mantissa bits; rna rounds ties away from zero. Results of NaN, and of
+    // .satfinite with .rna, were seen on sm_90.
     uint32_t b = bitsOf(float(x));
     if ((b & 0x7F800000u) == 0x7F800000u) {
       b = uint32_t(in) & ~0x1FFFu;
@@ -363,7 +364,7 @@ const Instr *convertGeneral(Warp &w, const Instr *i, uint32_t mask) {
   return i + 1;
 }
 
-// The conversions that inner loops have.
+// Fast paths for conversions in inner loops.
 uint32_t sameBits(uint32_t v) { return v; }
 float bf16ToF32(uint16_t v) { return bf16ToFloat(v); }
 float f16ToF32(uint16_t v) { return canonical(f16ToFloat(v)); }
@@ -380,7 +381,7 @@ Num takeNum(Decoder &d) {
       {"bf16", Num::BF16}, {"f32", Num::F32}, {"f64", Num::F64},
       {"tf32", Num::TF32},
   };
-  // The order in the text counts: destination first.
+  // The destination type is first.
   for (std::string_view m : d.modifiers())
     for (auto &[name, n] : names)
       if (m == name) {
@@ -412,7 +413,7 @@ void decodeCvt(Decoder &d) {
     return;
   unsigned srcLane = d.laneBytesOf(d.operand(1));
   unsigned dstLane = d.laneBytesOf(d.operand(0));
-  // Integers may lie in wider registers; floats may not.
+  // Registers may be wider than integers, but not wider than floats.
   if (isFloatNum(m.from) || !srcLane)
     srcLane = bitsOfNum(m.from) <= 32 ? 4 : 8;
   if (isFloatNum(m.to) || !dstLane)

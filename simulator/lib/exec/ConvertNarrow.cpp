@@ -1,8 +1,8 @@
-//===- ConvertNarrow.cpp - conversions of pairs and fours -----------------===//
+//===- ConvertNarrow.cpp - Packed and narrow conversions ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA, "cvt" to and from .f16x2, .bf16x2 and the narrow formats, whose
-// codes are those of Support, and "cvt.pack".
+// PTX ISA, "cvt" to and from .f16x2, .bf16x2 and the narrow formats, and
+// "cvt.pack".
 //===----------------------------------------------------------------------===//
 
 #include "ConvertOps.h"
@@ -14,7 +14,7 @@ using ptx::Operand;
 
 namespace {
 
-/// aux: format | flags; aux2: what it converts.
+/// aux: format | flags.
 constexpr uint32_t kReluBit = 1u << 8, kUpBit = 1u << 9, kSatBit = 1u << 10;
 
 inline float positive(float x, uint32_t aux) {
@@ -33,7 +33,7 @@ uint32_t encodeNarrow(uint32_t aux, float x) {
   return encode(f, positive(x, aux));
 }
 
-/// Two f32 (a: high) to a pair of codes.
+/// Encodes two f32 (a: high) as a pair of codes.
 const Instr *encodePair(Warp &w, const Instr *i, uint32_t mask) {
   const float *a = w.at<float>(i->a), *b = w.at<float>(i->b);
   uint32_t *d = w.at<uint32_t>(i->d);
@@ -45,7 +45,7 @@ const Instr *encodePair(Warp &w, const Instr *i, uint32_t mask) {
   return i + 1;
 }
 
-/// A pair of 16-bit floats to a pair of codes.
+/// Encodes a pair of 16-bit floats as a pair of codes.
 template <bool BF16>
 const Instr *encodeHalves(Warp &w, const Instr *i, uint32_t mask) {
   const uint32_t *a = w.at<uint32_t>(i->a);
@@ -60,7 +60,7 @@ const Instr *encodeHalves(Warp &w, const Instr *i, uint32_t mask) {
   return i + 1;
 }
 
-/// A pair of codes to a pair of 16-bit floats.
+/// Decodes a pair of codes to a pair of 16-bit floats.
 template <bool BF16>
 const Instr *decodePair(Warp &w, const Instr *i, uint32_t mask) {
   const uint32_t *a = w.at<uint32_t>(i->a);
@@ -81,7 +81,7 @@ uint32_t f32ToBf16x2(float hi, float lo) {
   return uint32_t(floatToBf16(hi)) << 16 | floatToBf16(lo);
 }
 
-/// Two f32 to a pair of 16-bit floats with the rarer modifiers.
+/// Converts two f32 to a pair of 16-bit floats, with any modifiers.
 const Instr *packHalves(Warp &w, const Instr *i, uint32_t mask) {
   Mode m(i->aux);
   const uint32_t *a = w.at<uint32_t>(i->a), *b = w.at<uint32_t>(i->b);
@@ -111,8 +111,8 @@ bool takeNarrow(Decoder &d, FloatFormat &f) {
 // Stochastic rounding
 //===----------------------------------------------------------------------===//
 
-/// x in format f: truncated, and one unit further from zero where the upper
-/// `count` discarded bits and the random ones have a carry.
+/// Rounds x to format f stochastically: truncates, then adds a unit of
+/// magnitude if the upper `count` discarded bits plus the random bits carry.
 uint32_t encodeStochastic(FloatFormat f, float x, uint32_t random,
                           unsigned count, uint32_t aux) {
   const FloatFormatInfo &info = getInfo(f);
@@ -134,18 +134,18 @@ uint32_t encodeStochastic(FloatFormat f, float x, uint32_t random,
     significand |= 1u << 23;
   else
     exponent = 1;
-  // Exponent of the target, at least that of its subnormal numbers.
+  // Exponent of the target, at least the exponent of its subnormals.
   int target = std::max(exponent - 127, 1 - info.bias);
   unsigned drop = 23 - info.mantissaBits + (target - (exponent - 127));
   if (drop > 23 + 24)
-    return sign; // nothing of it is among the bits that count
-  // The discarded bits, with their highest one at bit count - 1.
+    return sign; // too small to affect the result
+  // Align the discarded bits so that the highest is bit count - 1.
   uint64_t discarded = significand & ((1ull << drop) - 1);
   discarded =
       drop > count ? discarded >> (drop - count) : discarded << (count - drop);
   uint64_t kept = significand >> drop;
   kept += (discarded + (random & ((1ull << count) - 1))) >> count;
-  // The code of a number grows with it, carries included.
+  // Codes increase with magnitude, so a carry into the exponent is correct.
   uint64_t code = kept;
   if (target > 1 - info.bias || kept >> info.mantissaBits)
     code += uint64_t(target + info.bias - 1) << info.mantissaBits;
@@ -154,19 +154,20 @@ uint32_t encodeStochastic(FloatFormat f, float x, uint32_t random,
   return sign | uint32_t(code);
 }
 
-/// The random bits of element k of n: pairs use 16 bits each, f16 the lower 13
-/// of them; of fours the first two share the upper half.
+/// Returns the random bits of element k of n. Elements of a pair use 16 bits
+/// each (f16 only the lower 13). Of four elements, the first two share the
+/// upper half, and the last two the lower half.
 uint32_t randomBits(uint32_t all, unsigned k, unsigned n) {
   return n == 2 ? (k ? all & 0xFFFF : all >> 16)
                 : (k < 2 ? all >> 16 : all & 0xFFFF);
 }
 
-/// aux: as for encodePair; aux2: first of the sources in extra | count << 24;
-/// b: random bits.
+/// aux: as for encodePair; aux2: first source in extra | count << 24; b: random
+/// bits.
 const Instr *encodeRandom(Warp &w, const Instr *i, uint32_t mask) {
   FloatFormat f = FloatFormat(i->aux & 0xff);
   unsigned n = i->aux2 >> 24, width = getInfo(f).bits;
-  // 6-bit codes lie in bytes.
+  // 6-bit codes occupy bytes.
   width = width == 6 ? 8 : width;
   const Slot *sources = &w.machine->program.extra[i->aux2 & 0xffffff];
   uint32_t *d = w.at<uint32_t>(i->d);
@@ -183,7 +184,7 @@ const Instr *encodeRandom(Warp &w, const Instr *i, uint32_t mask) {
   return i + 1;
 }
 
-/// cvt.rs to two or four elements.
+/// Decodes cvt.rs to two or four elements.
 void decodeStochastic(Decoder &d, uint32_t flags) {
   static constexpr std::pair<std::string_view, FloatFormat> names[] = {
       {"f16x2", FloatFormat::F16},   {"bf16x2", FloatFormat::BF16},
@@ -231,7 +232,8 @@ void decodeStochastic(Decoder &d, uint32_t flags) {
 // cvt.pack
 //===----------------------------------------------------------------------===//
 
-/// a and b, saturated to `Bits`, below what c has; without c for 16 bits.
+/// Packs a and b, saturated to `Bits`, below the contents of c; 16 bits use no
+/// c.
 template <unsigned Bits, bool Signed>
 const Instr *packSaturated(Warp &w, const Instr *i, uint32_t mask) {
   const int32_t *a = w.at<int32_t>(i->a), *b = w.at<int32_t>(i->b);
@@ -308,7 +310,7 @@ void mx::sim::decodePackedConversion(Decoder &d) {
       return d.unsupported(isScale ? "expects .rp or .rz"
                                    : "expects .rn.satfinite");
     bool fromF16 = d.take("f16x2"), fromBF16 = d.take("bf16x2");
-    // The destination of e2m1x2 is a .b8, all others are 16 bits.
+    // The destination is a .b8 for e2m1x2, and 16 bits otherwise.
     if (fromF16 || fromBF16) {
       if (!d.expectOperands(2, 2))
         return;

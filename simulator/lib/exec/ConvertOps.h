@@ -1,8 +1,8 @@
-//===- ConvertOps.h - conversions shared by the parts of cvt ----*- C++ -*-===//
+//===- ConvertOps.h - Conversions shared by the parts of cvt ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Single values are converted in Convert.cpp, pairs and fours of narrow
-// formats in ConvertNarrow.cpp.
+// Convert.cpp converts single values, and ConvertNarrow.cpp two or four values
+// of narrow formats.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_EXEC_CONVERTOPS_H
@@ -47,9 +47,9 @@ struct Mode {
   Mode() = default;
 };
 
-/// One value, as the 64 bits of its register.
+/// Converts a value, given as the 64 bits of its register.
 uint64_t convertOne(const Mode &m, uint64_t in);
-/// cvt with a type that ends in x2 or x4, and cvt.pack.
+/// Decodes cvt with a type that ends in x2 or x4, and cvt.pack.
 void decodePackedConversion(Decoder &d);
 
 } // namespace mx::sim

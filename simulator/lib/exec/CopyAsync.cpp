@@ -1,8 +1,8 @@
-//===- CopyAsync.cpp - cp.async -------------------------------------------===//
+//===- CopyAsync.cpp - Non-bulk asynchronous copies -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // PTX ISA: cp.async, its groups, and cp.async.mbarrier.arrive. The copies of a
-// warp complete in order; they are of the generic proxy.
+// warp complete in order and belong to the generic proxy.
 //===----------------------------------------------------------------------===//
 
 #include "CopyAsync.h"
@@ -18,14 +18,14 @@ namespace {
 
 struct LaneCopy {
   uint64_t from = 0;
-  uint8_t *source = nullptr; ///< null: zeros only
+  uint8_t *source = nullptr; ///< null: zero fill only
   uint8_t *target = nullptr;
   Cta *cta = nullptr;
   uint32_t offset = 0;
   uint8_t take = 0;
 };
 
-/// Of the source only the bytes that are taken have to exist.
+/// Resolves the source address. Only the copied bytes must be accessible.
 uint8_t *resolveSource(Warp &w, const Instr *i, uint64_t from, unsigned bytes,
                        unsigned take, unsigned lane) {
   bool isMisaligned = from & (bytes - 1);
@@ -122,7 +122,7 @@ const Instr *copyAsyncArrive(Warp &w, const Instr *i, uint32_t mask) {
                      lane, owner, offset);
     if (!word)
       return nullptr;
-    // Without .noinc the arrival is one more than the barrier counts on.
+    // Without .noinc, the arrival is added to the expected count.
     if (!i->aux)
       if (Fault f = mbarrierExpectArrival(*word))
         return w.fault(i, f, 1u << lane);
@@ -146,7 +146,8 @@ const Instr *commitCopies(Warp &w, const Instr *i, uint32_t) {
   return i + 1;
 }
 
-/// imm: groups that may be pending; aux: wait_all, the open group too.
+/// imm: groups that may be pending; aux: wait_all, which includes the open
+/// group.
 const Instr *waitCopies(Warp &w, const Instr *i, uint32_t mask) {
   if (i->aux)
     commitCopies(w, i, mask);
@@ -154,7 +155,7 @@ const Instr *waitCopies(Warp &w, const Instr *i, uint32_t mask) {
   if (w.trace && (isOver || !w.watch))
     w.trace->waitGroups(w, Recorder::Groups::Copy, i->imm, false);
   if (!isOver) {
-    // After wait_all the open group is committed: wait from here on.
+    // wait_all has committed the open group, so resume after the instruction.
     w.block(i->aux ? i + 1 : i, Wait::CopyGroup);
     w.group().index = uint32_t(i->imm);
     if (i->aux)

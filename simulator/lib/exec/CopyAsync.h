@@ -1,4 +1,4 @@
-//===- CopyAsync.h - cp.async -----------------------------------*- C++ -*-===//
+//===- CopyAsync.h - Non-bulk asynchronous copies ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -9,7 +9,7 @@
 
 namespace mx::sim {
 
-/// cp.async without .bulk; the modifier `async` is taken.
+/// Decodes cp.async without .bulk. The modifier `async` is already removed.
 void decodeCopyAsync(Decoder &d);
 
 } // namespace mx::sim

@@ -1,4 +1,4 @@
-//===- DataFlow.cpp - what becomes of undefined operands ------------------===//
+//===- DataFlow.cpp - Propagation of undefined operands -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -10,8 +10,9 @@
 
 using namespace mx::sim;
 
-/// An opcode that is not here decides: that may report a value without need,
-/// but hides none.
+/// Returns how an instruction propagates undefined operands. Opcodes missing
+/// from the table are classified as Decides, which may report harmless values
+/// but misses none.
 DataFlow mx::sim::dataFlowOf(const ptx::Instruction &i) {
   static const std::unordered_map<std::string_view, DataFlow> table = [] {
     std::unordered_map<std::string_view, DataFlow> t = {
@@ -42,7 +43,7 @@ DataFlow mx::sim::dataFlowOf(const ptx::Instruction &i) {
     return i.opcode == "mma" && hasModifier(i, "block_scale")
                ? DataFlow::Scales
                : DataFlow::Decides;
-  // The carry of add.cc and the mbarrier of st.async are not followed.
+  // The carry of add.cc and the mbarrier of st.async are not tracked.
   for (std::string_view m : {"cc", "async", "bulk"})
     if (hasModifier(i, m))
       return DataFlow::Decides;

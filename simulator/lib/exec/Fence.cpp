@@ -1,8 +1,8 @@
-//===- Fence.cpp - fences -------------------------------------------------===//
+//===- Fence.cpp - Fences -------------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA: membar, fence. One warp at a time touches memory, so there is
-// nothing to wait for; what a fence orders is told to the check of the order.
+// PTX ISA: membar, fence. Only one warp accesses memory at a time, so fences
+// are immediate; they are reported to the order check.
 //===----------------------------------------------------------------------===//
 
 #include "Instructions.h"
@@ -72,7 +72,7 @@ void takeAll(Decoder &d) {
 }
 
 void decodeFence(Decoder &d) {
-  // fence.proxy.KIND, KIND one of alias, async[.SPACE], tensormap::generic...
+  // fence.proxy.KIND; KIND is alias, async[.SPACE], tensormap::generic, ...
   for (std::string_view m : d.modifiers()) {
     if (m != "proxy")
       continue;

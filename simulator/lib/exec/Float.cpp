@@ -1,8 +1,8 @@
-//===- Float.cpp - floating-point arithmetic ------------------------------===//
+//===- Float.cpp - Floating-point arithmetic ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // PTX ISA, "Floating point instructions", "Half precision" and "Mixed
-// precision": add, sub, mul, mad and fma. Everything rounds once.
+// precision": add, sub, mul, mad and fma. Every operation rounds once.
 //===----------------------------------------------------------------------===//
 
 #include "../machine/Lanes.h"
@@ -16,7 +16,8 @@ using namespace mx::sim;
 
 namespace {
 
-/// p + c rounded to odd, so that a later rounding to fewer bits is correct.
+/// Returns p + c rounded to odd, so that a second rounding to fewer bits is
+/// correct.
 double addToOdd(double p, double c) {
   double s = p + c;
   if (!std::isfinite(s))
@@ -36,7 +37,7 @@ template <unsigned M>
 float subF(float a, float b) {
   return output<M>(input<M>(a) - input<M>(b));
 }
-/// .ftz looks at the result as it would be with any exponent: the product of
+/// .ftz flushes by the result with unbounded exponent: the product of
 /// 0x1.fffffep-1 and 0x1p-126 is flushed although it rounds to 0x1p-126.
 constexpr double kFlushBelow = 0x1.ffffffp-127;
 template <unsigned M>
@@ -52,8 +53,8 @@ double addD(double a, double b) { return lastNaN(a + b, a, b, b); }
 double subD(double a, double b) { return lastNaN(a - b, a, b, b); }
 double mulD(double a, double b) { return lastNaN(a * b, a, b, b); }
 
-// Fused multiply-add: one instruction where the processor has it, else the
-// library's (correct but slow) function.
+// Fused multiply-add: one instruction if the processor supports it, otherwise
+// the library function, which is correct but slow.
 #if defined(__x86_64__)
 #define MX_FMA_TARGET __attribute__((target("avx2,fma")))
 bool hasFma() {
@@ -66,7 +67,6 @@ bool hasFma() {
 bool hasFma() { return true; }
 #endif
 
-/// N values in each lane.
 template <unsigned M, unsigned N>
 MX_FMA_TARGET const Instr *fmaFast(Warp &w, const Instr *i, uint32_t mask) {
   float *d = w.at<float>(i->d);
@@ -76,7 +76,8 @@ MX_FMA_TARGET const Instr *fmaFast(Warp &w, const Instr *i, uint32_t mask) {
     return __builtin_fmaf(input<M>(a[l]), input<M>(b[l]), input<M>(c[l]));
   };
   if (M & kFtz) {
-    // Sources may be overwritten only when no result is tiny.
+    // The destination may alias a source, so store results only after checking
+    // that none is tiny.
     bool tiny = false;
     float r[32 * N];
     forLanes(mask, [&](unsigned lane) MX_FMA_TARGET {
@@ -120,7 +121,7 @@ double fmaD(double a, double b, double c) {
   return lastNaN(std::fma(a, b, c), a, b, c);
 }
 
-// Pairs of f32 in one 64-bit register.
+// Pairs of f32 in a 64-bit register.
 template <float (*F)(float, float)>
 uint64_t pair2(uint64_t a, uint64_t b) {
   return uint64_t(bitsOf(F(asFloat(a >> 32), asFloat(b >> 32)))) << 32 |
@@ -135,8 +136,8 @@ uint64_t fmaPair(uint64_t a, uint64_t b, uint64_t c) {
                         asFloat(uint32_t(c))));
 }
 
-// f32 has more than twice the bits of f16 and bf16, so that rounding first to
-// f32 changes nothing for +, - and *.
+// f32 has more than twice the precision of f16 and bf16, so for +, - and * the
+// intermediate rounding to f32 does not change the result.
 template <class H, float (*F)(float, float)>
 uint16_t half2(uint16_t a, uint16_t b) {
   return H::narrow(F(H::widen(a), H::widen(b)));
@@ -146,10 +147,10 @@ uint32_t halfPair2(uint32_t a, uint32_t b) {
   return uint32_t(half2<H, F>(a >> 16, b >> 16)) << 16 |
          half2<H, F>(uint16_t(a), uint16_t(b));
 }
-/// .oob of fma (PTX ISA): a factor that is the NaN which tensor copies write
-/// outside a tensor makes the result +0.
+/// .oob of fma (PTX ISA): the result is +0 if a factor is the NaN that tensor
+/// copies write outside a tensor.
 constexpr unsigned kOob = 8;
-constexpr uint16_t kOobNaN = 0x7FF7; ///< of either sign (seen on sm_90)
+constexpr uint16_t kOobNaN = 0x7FF7; ///< either sign (seen on sm_90)
 
 template <class H, unsigned M>
 uint16_t halfFma(uint16_t a, uint16_t b, uint16_t c) {
@@ -250,7 +251,7 @@ Handler halfHandler(FOp op, unsigned flags) {
 
 } // namespace
 
-/// The f32 handler and, for a directed rounding, what goes to aux.
+/// Returns the f32 handler and, for a directed rounding, its `aux`.
 static Handler arithmeticF32(FOp op, int rounding, unsigned flags,
                              uint32_t &aux) {
   aux = 0;
@@ -264,7 +265,8 @@ static Handler arithmeticF32(FOp op, int rounding, unsigned flags,
                           : byFlags<PickFma>(flags);
 }
 
-/// add, sub and fma of f32 with operands of f16 or bf16, which are widened.
+/// Decodes add, sub and fma of f32 with f16 or bf16 operands, which are
+/// widened.
 static void decodeMixed(Decoder &d, FOp op, int rounding, unsigned flags,
                         bool isF16) {
   unsigned narrow = op == FOp::Fma ? 2 : 1;
@@ -350,7 +352,7 @@ void mx::sim::decodeFloatArithmetic(Decoder &d) {
     h = ftz ? halfHandler<HalfF16Ftz, true>(op, flags)
             : halfHandler<HalfF16, true>(op, flags);
     break;
-  // bf16 has no .ftz and, but for fma, no .sat.
+  // bf16 supports no .ftz, and .sat only for fma.
   case Format::BF16:
     h = ftz ? nullptr : halfHandler<HalfBF16, false>(op, flags);
     break;

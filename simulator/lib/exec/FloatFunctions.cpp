@@ -1,9 +1,9 @@
-//===- FloatFunctions.cpp - division, roots and approximations ------------===//
+//===- FloatFunctions.cpp - Division, roots and approximations ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA: div, rcp, sqrt, rsqrt, ex2, lg2, sin, cos, tanh. The approximate
-// functions give the correctly rounded value, which is within every bound that
-// the ISA states.
+// PTX ISA: div, rcp, sqrt, rsqrt, ex2, lg2, sin, cos, tanh. Approximate
+// functions return the correctly rounded value, which satisfies all error
+// bounds of the ISA.
 //===----------------------------------------------------------------------===//
 
 #include "FloatOps.h"
@@ -15,7 +15,7 @@ using namespace mx::sim;
 
 namespace {
 
-/// .ftz: as if the exponent had no end, see mulF.
+/// Divides. .ftz flushes by the result with unbounded exponent; see mulF.
 template <unsigned M>
 float divF(float a, float b) {
   if (M & kFtz) {
@@ -62,7 +62,8 @@ template <unsigned M>
 float tanhF(float a) {
   return output<M>(float(std::tanh(double(input<M>(a)))));
 }
-/// div.approx: a * (1/b), where 1/b of the largest numbers is zero.
+/// Computes div.approx: a * (1/b), with 1/b flushed to zero for the largest
+/// numbers.
 template <unsigned M>
 float divApprox(float a, float b) {
   float x = input<M>(a), y = input<M>(b);
@@ -70,7 +71,8 @@ float divApprox(float a, float b) {
     y = std::copysign(HUGE_VALF, y);
   return output<M>(x / y);
 }
-/// rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 see and give the upper 32 bits.
+/// Keeps the upper 32 bits: rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 read
+/// and write no others.
 double upperHalf(double x) {
   uint64_t b = bitsOf(x) & ~0xFFFFFFFFull;
   if (x != x)
@@ -115,7 +117,7 @@ void decodeUnary(Decoder &d, const Unary &u, FOp directedOp = FOp::Add) {
     uint32_t aux = unsigned(directedOp) | rounding << 4 | (ftz ? kFtz : 0) << 8;
     if (directedOp == FOp::Sqrt)
       return emitFormat(d, h, f, 1, aux);
-    // rcp: one over the operand.
+    // rcp divides one by the operand.
     Slot a = useFormat(d, 1, f), out = defFormat(d, 0, f);
     Instr &i = d.emit(h);
     i.d = out;

@@ -1,7 +1,7 @@
-//===- FloatOps.cpp - operands of floating-point operations ---------------===//
+//===- FloatOps.cpp - Floating-point operand decoding ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Formats by name, and registers and constants of each.
+// Formats by name, and the registers and constants of each format.
 //===----------------------------------------------------------------------===//
 
 #include "FloatOps.h"

@@ -1,9 +1,9 @@
-//===- FloatOps.h - floating-point decoding shared by opcodes ---*- C++ -*-===//
+//===- FloatOps.h - Floating-point decoding shared by opcodes ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// add, sub, mul, min, ... exist for integers and floats under one opcode; the
-// integer side calls these for floats. Also the scalar conversions between
-// f32 and the 16-bit formats, as small as vector loops need them.
+// Integers and floats share opcodes such as add, sub, mul and min; the integer
+// decoders call these functions for floats. Also contains scalar conversions
+// between f32 and the 16-bit formats, simple enough for vectorized loops.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_EXEC_FLOATOPS_H
@@ -24,29 +24,28 @@ void decodeFloatArithmetic(Decoder &d); ///< add sub mul mad fma
 void decodeFloatDivide(Decoder &d);
 void decodeFloatMinMax(Decoder &d, bool isMax);
 void decodeFloatSign(Decoder &d, FloatSign op);
-/// 16x2 integer operations.
 void emitPacked16(Decoder &d, PackedOp op, bool isSigned, bool relu = false);
 
 enum class Format { F32, F64, F16, BF16, F16x2, BF16x2, F32x2, None };
-/// Removes the next floating-point type.
+/// Removes the next floating-point type modifier.
 Format takeFormat(Decoder &d);
 Slot useFormat(Decoder &d, size_t k, Format f);
 Slot defFormat(Decoder &d, size_t k, Format f);
-/// d = h(a[, b[, c]]), all of one format; a null handler is unsupported.
+/// Emits d = h(a[, b[, c]]) with operands of one format. A null handler is
+/// unsupported.
 void emitFormat(Decoder &d, Handler h, Format f, unsigned sources,
                 uint32_t aux = 0);
 
-/// Modifiers of arithmetic.
 constexpr unsigned kFtz = 1, kSat = 2, kRelu = 4;
 
 enum class FOp { Add, Sub, Mul, Fma, Div, Sqrt };
-/// Executes FOp | rounding << 4 | flags << 8 in aux with a directed rounding;
-/// null where the format has none.
+/// Returns the handler for directed rounding, encoded in aux as FOp | rounding
+/// << 4 | flags << 8, or null if the format supports none.
 Handler directedHandler(Format f);
 
 inline float asFloat(uint32_t bits) { return floatFromBits(bits); }
 
-/// Results that are NaN have one pattern (PTX ISA, "Floating point").
+/// Canonicalizes NaN results (PTX ISA, "Floating point").
 inline float canonical(float x) {
   return x != x ? floatFromBits(kF32CanonicalNaN) : x;
 }
@@ -61,7 +60,7 @@ inline float flush(float x) {
 inline float bf16ToFloat(uint16_t v) {
   return floatFromBits(uint32_t(v) << 16);
 }
-/// Round to nearest even, NaN to 0x7FFF.
+/// Rounds to nearest even; NaN becomes 0x7FFF.
 inline uint16_t floatToBf16(float x) {
   uint32_t b = bitsOf(x);
   uint32_t rounded = (b + 0x7FFFu + ((b >> 16) & 1)) >> 16;
@@ -69,8 +68,8 @@ inline uint16_t floatToBf16(float x) {
                                          : uint16_t(rounded);
 }
 inline float f16ToFloat(uint16_t v) {
-  // The exponent is shifted to the f32 place and scaled; subnormals come out
-  // right because the multiplication normalises them.
+  // Move the exponent to its f32 position and scale. The multiplication also
+  // normalizes subnormals.
   uint32_t magnitude = uint32_t(v & 0x7FFF) << 13;
   float scaled = floatFromBits(magnitude) * 0x1p112f;
   uint32_t bits =
@@ -81,7 +80,6 @@ inline uint16_t floatToF16(float x) {
   return uint16_t(encode(FloatFormat::F16, x));
 }
 
-// Scalar operations on the compute type.
 template <unsigned M>
 inline float input(float x) {
   return M & kFtz ? flush(x) : x;
@@ -95,7 +93,7 @@ inline float output(float x) {
   return canonical(x);
 }
 
-// 16-bit formats: exact widening, the operation in f32 or f64, one rounding.
+// 16-bit formats: widen exactly, operate in f32 or f64, round once.
 struct HalfF16 {
   static float widen(uint16_t v) { return f16ToFloat(v); }
   static uint16_t narrow(float x) { return floatToF16(x); }
@@ -103,8 +101,8 @@ struct HalfF16 {
     return uint16_t(encodeF64(FloatFormat::F16, x));
   }
 };
-/// .ftz: subnormal operands and results are zeros of their sign. A result is
-/// judged by what it would be with any exponent, as in flushTiny.
+/// f16 with .ftz: subnormal operands and results become signed zeros. Results
+/// are flushed by their value with unbounded exponent, as in flushTiny.
 struct HalfF16Ftz {
   static constexpr float kFlushBelow = 0x1.ffep-15f;
   static uint16_t flushed(uint16_t v) { return v & 0x7C00 ? v : v & 0x8000; }
@@ -125,8 +123,8 @@ struct HalfBF16 {
   }
 };
 
-/// f64 keeps the payload of a NaN operand, unlike f32: of several, b's goes
-/// before c's and that before a's (seen on sm_90).
+/// Selects the NaN operand that an f64 result preserves, unlike f32: b before c
+/// before a (seen on sm_90).
 inline double lastNaN(double r, double a, double b, double c) {
   if (r == r)
     return r;
@@ -134,9 +132,10 @@ inline double lastNaN(double r, double a, double b, double c) {
   return nan != nan ? doubleFromBits(bitsOf(nan) | 0x0008000000000000ull) : r;
 }
 
-/// a * b + c, which came out as the smallest normal number: would it have with
-/// any exponent? Asked of numbers 2^40 times as large; only those that cancel
-/// to so little are here, so that none of them overflows.
+/// Flushes a * b + c if it rounded up to the smallest normal number but is
+/// smaller with unbounded exponent. Recomputes with operands scaled by 2^40;
+/// this cannot overflow, because only operands that cancel to a tiny result get
+/// here.
 template <class F>
 float flushTiny(float r, float a, float b, float c, F &&fma) {
   if (std::fabs(r) != 0x1p-126f)

@@ -1,8 +1,8 @@
-//===- FloatRounding.cpp - directed roundings -----------------------------===//
+//===- FloatRounding.cpp - Directed roundings -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // PTX ISA, "Rounding modifiers": .rz, .rm and .rp of f32, f64 and f32x2. They
-// are rare: the processor's mode is switched for the loop.
+// are rare, so the rounding mode of the processor is switched around the loop.
 //===----------------------------------------------------------------------===//
 
 #include "FloatOps.h"
@@ -41,7 +41,7 @@ __attribute__((noinline)) T evaluate(FOp op, volatile T a, volatile T b,
   return r;
 }
 
-/// With .ftz, see flushTiny. A sum of f32 is exact where it is that small.
+/// Evaluates with .ftz; see flushTiny. Sums of f32 are exact in this range.
 template <class T>
 T evaluateFlushed(FOp op, unsigned flags, T a, T b, T c) {
   T r = evaluate<T>(op, a, b, c);
@@ -61,7 +61,7 @@ T evaluateFlushed(FOp op, unsigned flags, T a, T b, T c) {
   return r;
 }
 
-/// aux: FOp | rounding << 4 | flags << 8. N values in each lane.
+/// aux: FOp | rounding << 4 | flags << 8. Processes N values per lane.
 template <class T, unsigned N>
 const Instr *directed(Warp &w, const Instr *i, uint32_t mask) {
   static const int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD,

@@ -1,8 +1,8 @@
-//===- FloatSelection.cpp - minimum, maximum, sign, properties ------------===//
+//===- FloatSelection.cpp - Minimum, maximum, sign, properties ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA: min, max, abs, neg, copysign and testp of floating-point numbers,
-// and the packed integers of 16 bits that share their decoding.
+// PTX ISA: min, max, abs, neg, copysign and testp of floats, and the packed
+// 16-bit integer operations that share their decoding.
 //===----------------------------------------------------------------------===//
 
 #include "FloatOps.h"
@@ -16,7 +16,7 @@ namespace {
 
 constexpr unsigned kNaN = 2, kXorSign = 4, kAbs = 8, kMax = 16;
 
-/// aux bits: kFtz, kNaN (NaN wins), kXorSign, kAbs, kMax.
+/// Computes min or max. Bits of m: kFtz, kNaN (NaN wins), kXorSign, kAbs, kMax.
 inline float minMax(unsigned m, float a, float b) {
   if (m & kFtz) {
     a = flush(a);
@@ -33,7 +33,7 @@ inline float minMax(unsigned m, float a, float b) {
         : a != a                         ? b
                                          : a;
   } else {
-    // -0 < +0 here.
+    // Negative zero orders before positive zero here.
     bool aFirst = a < b || (a == b && std::signbit(a));
     r = aFirst == !(m & kMax) ? a : b;
   }
@@ -47,7 +47,7 @@ const Instr *minMaxF32(Warp &w, const Instr *i, uint32_t mask) {
   const float *a = w.at<float>(i->a), *b = w.at<float>(i->b),
               *c = w.at<float>(i->c);
   unsigned m = i->aux;
-  // The common case without NaN, vectorised: max.f32 and max.abs.
+  // Vectorized common case without NaN: max.f32 and max.abs.
   if (mask == ~0u && !(m & (kFtz | kXorSign)) && i->b == i->c) {
     bool clean = true;
     uint32_t keep = m & kAbs ? 0x7FFFFFFFu : ~0u;
@@ -58,7 +58,7 @@ const Instr *minMaxF32(Warp &w, const Instr *i, uint32_t mask) {
                  uint32_t((y[l] & 0x7FFFFFFFu) > 0x7F800000u);
     clean = !special;
     if (clean) {
-      // Ordered as signed integers after folding the negative half.
+      // Compare as signed integers after flipping the negative half.
       int32_t *out = w.at<int32_t>(i->d);
       bool isMax = m & kMax;
       MX_LANES_INDEPENDENT
@@ -120,7 +120,8 @@ const Instr *minMax16(Warp &w, const Instr *i, uint32_t mask) {
   return i + 1;
 }
 
-/// f64: a NaN keeps its sign and payload and becomes quiet (seen on sm_90).
+/// Computes abs or neg of f64. A NaN keeps its sign and payload and becomes
+/// quiet (seen on sm_90).
 template <bool Neg>
 uint64_t signF64(uint64_t a) {
   constexpr uint64_t sign = 1ull << 63;
@@ -129,7 +130,8 @@ uint64_t signF64(uint64_t a) {
   return Neg ? a ^ sign : a & ~sign;
 }
 
-/// 16-bit formats with infinity Inf: a NaN becomes the canonical one.
+/// Computes abs or neg of a 16-bit format with infinity Inf. A NaN becomes
+/// canonical.
 template <bool Neg, uint16_t Inf>
 uint16_t signHalf(uint16_t a) {
   uint16_t magnitude = a & 0x7FFF;
@@ -141,7 +143,7 @@ uint32_t signHalves(uint32_t a) {
          signHalf<Neg, Inf>(uint16_t(a));
 }
 
-/// A NaN becomes the canonical one (seen on sm_90).
+/// Computes abs or neg of f32. A NaN becomes canonical (seen on sm_90).
 template <bool Neg>
 uint32_t signF32(uint32_t a) {
   uint32_t magnitude = a & 0x7FFFFFFFu;
@@ -176,7 +178,6 @@ uint32_t packed16(uint32_t a, uint32_t b) {
   return uint32_t(one(T(a >> 16), T(b >> 16))) << 16 | one(T(a), T(b));
 }
 
-/// testp, copysign.
 float copySign(float a, float b) { return std::copysign(b, a); }
 double copySignD(double a, double b) { return std::copysign(b, a); }
 
@@ -209,7 +210,7 @@ const Instr *testProperty(Warp &w, const Instr *i, uint32_t mask) {
       r = c == FP_NAN;
       break;
     case 4:
-      r = c == FP_NORMAL || c == FP_ZERO; // zero too (seen on sm_90)
+      r = c == FP_NORMAL || c == FP_ZERO; // includes zero (seen on sm_90)
       break;
     case 5:
       r = c == FP_SUBNORMAL;

@@ -1,4 +1,4 @@
-//===- Instructions.cpp - the instructions of PTX -------------------------===//
+//===- Instructions.cpp - The PTX instruction set -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 

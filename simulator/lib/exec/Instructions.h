@@ -1,7 +1,7 @@
-//===- Instructions.h - the instructions of PTX -----------------*- C++ -*-===//
+//===- Instructions.h - The PTX instruction set -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each family of opcodes adds its decode functions to the table.
+// Each family of opcodes adds its decode functions to a table.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_EXEC_INSTRUCTIONS_H
@@ -13,10 +13,8 @@
 
 namespace mx::sim {
 
-/// All instructions that the simulator executes.
 const InstructionSet &ptxInstructions();
 
-/// By opcode.
 using DecodeTable = std::unordered_map<std::string_view, DecodeFn>;
 void addIntegerInstructions(DecodeTable &table);
 void addBitInstructions(DecodeTable &table);
@@ -49,7 +47,7 @@ const SystemCall *findSystemCall(std::string_view name);
 Handler touchOf(const ptx::Instruction &source);
 uint32_t lanesOfScales(Warp &w, const Instr *i, Slot slot);
 
-/// bar.warp.sync; a: member mask.
+/// Executes bar.warp.sync; a: member mask.
 const Instr *warpSync(Warp &w, const Instr *i, uint32_t mask);
 
 } // namespace mx::sim

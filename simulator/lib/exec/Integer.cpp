@@ -1,8 +1,8 @@
-//===- Integer.cpp - integer arithmetic -----------------------------------===//
+//===- Integer.cpp - Integer arithmetic -----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // PTX ISA, "Integer arithmetic instructions" and "Extended-precision integer
-// arithmetic instructions". Logic and bit fields are in Bits.cpp.
+// arithmetic instructions". See Bits.cpp for logic and bit fields.
 //===----------------------------------------------------------------------===//
 
 #include "FloatOps.h"
@@ -97,8 +97,8 @@ template <class T>
 Wide<T> madWide(T a, T b, Wide<T> c) {
   return add<Wide<T>>(mulWide<T>(a, b), c);
 }
-// PTX: division by zero gives an unspecified, machine-specific value; these
-// are what current hardware gives.
+// PTX leaves division by zero unspecified. These are the results of current
+// hardware.
 template <class T>
 T divide(T a, T b) {
   if (!b)
@@ -145,7 +145,7 @@ template <class T>
 T sadOf(T a, T b, T c) {
   return add<T>(c, a < b ? sub<T>(b, a) : sub<T>(a, b));
 }
-/// The product of the low 24 bits: 48 bits.
+/// Returns the 48-bit product of the low 24 bits.
 template <class T>
 int64_t product24(T a, T b) {
   auto s = [](T x) { return T(std::make_unsigned_t<T>(x) << 8) >> 8; };
@@ -175,9 +175,9 @@ int32_t madHiSat(int32_t a, int32_t b, int32_t c) {
 }
 int32_t minRelu(int32_t a, int32_t b) { return std::max(std::min(a, b), 0); }
 int32_t maxRelu(int32_t a, int32_t b) { return std::max(std::max(a, b), 0); }
-/// add.cc and relatives: aux2 is the carry's predicate; aux bit 0: carry in,
-/// bit 1: carry out, bit 2: subtract. To subtract is to add the complement and
-/// one, so that CC is set where nothing was borrowed (seen on sm_90).
+/// add.cc and related instructions: aux2 is the carry predicate; aux bit 0:
+/// carry in, bit 1: carry out, bit 2: subtract. Subtraction adds the complement
+/// and one, so CC is set if there is no borrow (seen on sm_90).
 template <class T>
 const Instr *addCarry(Warp &w, const Instr *i, uint32_t mask) {
   auto *d = w.at<LaneOf<T>>(i->d);
@@ -196,7 +196,8 @@ const Instr *addCarry(Warp &w, const Instr *i, uint32_t mask) {
   return i + 1;
 }
 
-/// mad.lo.cc and relatives, as addCarry; aux bit 3: the high half.
+/// mad.lo.cc and related instructions, encoded as in addCarry; aux bit 3: high
+/// half.
 template <class T>
 const Instr *madCarry(Warp &w, const Instr *i, uint32_t mask) {
   auto *d = w.at<LaneOf<T>>(i->d);
@@ -382,7 +383,6 @@ void decodeNeg(Decoder &d) {
 }
 void decodeSad(Decoder &d) { emitTyped(d, MX_INT_HANDLERS(sadOf), 3); }
 
-/// mul24 and mad24.
 void decodeMul24(Decoder &d) {
   bool isMad = d.inst->opcode == "mad24";
   int part = d.takeAny({"lo", "hi"});
@@ -404,14 +404,14 @@ void decodeMul24(Decoder &d) {
 void decodeAddc(Decoder &d) { emitCarry(d, false, true); }
 void decodeSubc(Decoder &d) { emitCarry(d, true, true); }
 
-/// Dot products of bytes.
 template <class A, class B>
 int32_t dot4(uint32_t a, uint32_t b, int32_t c) {
   for (unsigned k = 0; k < 4; ++k)
     c = add<int32_t>(c, int32_t(A(a >> (8 * k))) * int32_t(B(b >> (8 * k))));
   return c;
 }
-/// Two halves of a and two bytes of b, the upper ones with .hi.
+/// Multiplies two halves of a by two bytes of b, or the upper two bytes with
+/// .hi.
 template <class A, class B, unsigned Hi>
 int32_t dot2(uint32_t a, uint32_t b, int32_t c) {
   for (unsigned k = 0; k < 2; ++k)

@@ -1,4 +1,4 @@
-//===- IntegerOps.h - integer decoding shared by opcodes --------*- C++ -*-===//
+//===- IntegerOps.h - Integer decoding shared by opcodes --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Tables with one handler per integer type, for arithmetic and bit operations.
@@ -36,12 +36,12 @@ struct IntHandlers {
     }                                                                          \
   }
 
-/// d = h(a[, b[, c]]); `wide`: d and c have twice the bits.
+/// Emits d = h(a[, b[, c]]). With `wide`, d and c are twice as wide.
 void emitIntegers(Decoder &d, const IntHandlers &handlers, ptx::Type t,
                   unsigned sources, bool wide = false);
-/// The same with the type that comes next in the instruction.
+/// Like emitIntegers, with the next type modifier of the instruction.
 void emitTyped(Decoder &d, const IntHandlers &handlers, unsigned sources);
-/// One handler for operands of 32 bits.
+/// Emits a handler for 32-bit operands.
 inline void emitWords(Decoder &d, Handler h, unsigned sources) {
   emitIntegers(d, {{nullptr, nullptr, h, nullptr, nullptr, nullptr}}, {'B', 32},
                sources);

@@ -1,10 +1,10 @@
-//===- LaunchControl.cpp - clusterlaunchcontrol ---------------------------===//
+//===- LaunchControl.cpp - Cluster launch control -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA: clusterlaunchcontrol.try_cancel takes a cluster that has not started
-// away from the hardware's scheduler, so that the asking one does its work. The
-// answer of 16 bytes is opaque; here it is x, y, z of the first CTA, 32 bits
-// each, and 1 after them when there was one.
+// PTX ISA: clusterlaunchcontrol.try_cancel claims a cluster that has not
+// started, so that the requesting cluster can do its work. The 16-byte response
+// is opaque. The simulator stores x, y, z of the first CTA, 32 bits each,
+// followed by 1 on success.
 //===----------------------------------------------------------------------===//
 
 #include "BulkCopies.h"
@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint32_t kAnswerBytes = 16;
 
-/// extra: answer, mbarrier places; aux2: multicast.
+/// extra: response, mbarrier places; aux2: multicast.
 const Instr *tryCancel(Warp &w, const Instr *i, uint32_t mask) {
   if (!w.takeTurn(i))
     return nullptr;
@@ -64,7 +64,7 @@ const Instr *tryCancel(Warp &w, const Instr *i, uint32_t mask) {
   return next;
 }
 
-/// a: answer of 16 bytes per lane; d: predicate.
+/// a: response of 16 bytes per lane; d: predicate.
 const Instr *isCanceled(Warp &w, const Instr *i, uint32_t mask) {
   const uint32_t *a = w.at<uint32_t>(i->a);
   uint32_t bits = 0;
@@ -75,7 +75,7 @@ const Instr *isCanceled(Warp &w, const Instr *i, uint32_t mask) {
   return i + 1;
 }
 
-/// aux: first of the slots of x, y, z and w in extra; kNoSlot where not asked.
+/// aux: first of the slots of x, y, z and w in extra; kNoSlot if unused.
 const Instr *firstCta(Warp &w, const Instr *i, uint32_t mask) {
   const Slot *s = &w.machine->program.extra[i->aux];
   const uint32_t *a = w.at<uint32_t>(i->a);

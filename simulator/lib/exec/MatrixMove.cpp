@@ -1,10 +1,10 @@
-//===- MatrixMove.cpp - ldmatrix, stmatrix, movmatrix ---------------------===//
+//===- MatrixMove.cpp - Matrix loads, stores and transposes ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA, "Warp-level matrix load / store / transpose instruction". A matrix
-// is some rows of 16 bytes, each at the address of another thread. Where a
-// byte of a register belongs is one small function per shape; loads and stores
-// use it in either direction.
+// PTX ISA, "Warp-level matrix load / store / transpose instruction": ldmatrix,
+// stmatrix, movmatrix. A matrix consists of 16-byte rows, each at the address
+// of a different thread. For each shape, a small function maps register bytes
+// to matrix positions; loads and stores share it.
 //===----------------------------------------------------------------------===//
 
 #include "Instructions.h"
@@ -25,7 +25,7 @@ constexpr unsigned matrixRows = 16;
 struct Cell {
   unsigned row, column;
 };
-/// The place of byte `byte` of register `reg` (within the matrix) of a thread.
+/// Maps byte `byte` of matrix register `reg` of a thread to a cell.
 using Layout = Cell (*)(unsigned thread, unsigned reg, unsigned byte);
 
 // Four threads share a row.
@@ -35,8 +35,8 @@ Cell rowMajor(unsigned thread, unsigned, unsigned byte) {
 Cell transposed16(unsigned thread, unsigned, unsigned byte) {
   return {thread % 4 * 2 + byte / 2, thread / 4 * 2 + byte % 2};
 }
-// Bytes 0 and 1 are neighbours in a column, bytes 2 and 3 the same eight
-// columns further: what CUTLASS's U8 LDSM_T and STSM_T traits say as layouts.
+// Bytes 0 and 1 are adjacent in a column; bytes 2 and 3 are eight columns
+// further. Matches the U8 LDSM_T and STSM_T layouts of CUTLASS.
 Cell transposed8Rows16(unsigned thread, unsigned reg, unsigned byte) {
   return {thread % 4 * 4 + reg * 2 + byte % 2, thread / 4 + byte / 2 * 8};
 }
@@ -45,7 +45,7 @@ Cell transposed8Rows8(unsigned thread, unsigned, unsigned byte) {
 }
 
 enum class Source : uint8_t { Bytes, B4x16P64, B6x16P32 };
-/// Bytes of a row that count; padding comes after them.
+/// Returns the number of bytes of a row that are used; padding follows them.
 unsigned usedBytes(Source source) {
   return source == Source::Bytes      ? rowBytes
          : source == Source::B4x16P64 ? 8
@@ -55,7 +55,7 @@ unsigned usedBytes(Source source) {
 struct Form {
   std::string_view shape;
   bool isStore, trans;
-  /// Element types: b16, b8, or the decompressed b8x16.
+  /// Element types: b16, b8, or b8x16 for decompression.
   std::string_view type;
   unsigned rows, registers, most;
   Layout layout;
@@ -71,9 +71,10 @@ constexpr Form forms[] = {
     {"m16n8", true, true, "b8", 8, 1, 4, transposed8Rows8},
 };
 
-/// 16 elements of 4 or 6 bits to a byte each, in its lowest bits. The PTX ISA
-/// shows it in figures only. CUTLASS says it of ldmatrix: mma.sync wants four
-/// bits two further up, so that kernels shift them, but not six.
+/// Unpacks 16 elements of 4 or 6 bits into the low bits of a byte each. The PTX
+/// ISA only shows the layout in figures. CUTLASS confirms it for ldmatrix:
+/// mma.sync expects 4-bit elements two bits higher, so kernels shift them, but
+/// not 6-bit elements.
 void decompress(Source source, uint8_t *row) {
   if (source == Source::Bytes)
     return;
@@ -102,15 +103,15 @@ struct Move {
   const char *name() const { return form.isStore ? "stmatrix" : "ldmatrix"; }
 };
 
-/// A row, and which of its bytes have been written: null where all of those
-/// that count have been, or where that is not followed.
+/// A row, and the written flags of its bytes. The flags are null if all used
+/// bytes are written or definedness is not tracked.
 struct MatrixRow {
   uint8_t *bytes = nullptr, *written = nullptr;
   uint64_t address = 0;
 };
 
-/// Which bytes from a shared address on have been written; null where that is
-/// not followed.
+/// Returns the written flags at a shared address, or null if they are not
+/// tracked.
 uint8_t *rowWritten(Warp &w, Space space, uint64_t &address) {
   findSpace(space, address);
   SharedTracker *tracker =
@@ -120,7 +121,8 @@ uint8_t *rowWritten(Warp &w, Space space, uint64_t &address) {
              : tracker->written.data() + (address & kOffsetMask);
 }
 
-/// The rows of all matrices, in the order of the threads that name them.
+/// Resolves the rows of all matrices, ordered by the threads that supply their
+/// addresses.
 bool resolveRows(Warp &w, const Instr *i, const Move &move,
                  MatrixRow rows[maxMatrices * matrixRows]) {
   unsigned used = usedBytes(move.source);
@@ -145,7 +147,7 @@ bool resolveRows(Warp &w, const Instr *i, const Move &move,
            nullptr, address};
     if (!row.bytes)
       return false;
-    // Padding need not have been written.
+    // Padding may be unwritten.
     if (unwritten || move.form.isStore)
       row.written = rowWritten(w, move.space, row.address);
     if (unwritten && !std::memchr(row.written, 0, used))
@@ -158,8 +160,8 @@ bool resolveRows(Warp &w, const Instr *i, const Move &move,
   return true;
 }
 
-/// Register `r` of a matrix is undefined in the threads that get an unwritten
-/// byte; elements of fewer bits are looked at by rows.
+/// Marks register `r` of a matrix as undefined in threads that receive an
+/// unwritten byte. Packed elements are checked by row.
 void markMatrix(Warp &w, const Instr *i, const Move &move,
                 const MatrixRow *rows, unsigned r, Slot slot) {
   uint32_t threads = 0;
@@ -231,7 +233,7 @@ const Instr *storeMatrices(Warp &w, const Instr *i, uint32_t mask) {
     for (unsigned r = 0; r < form.registers; ++r) {
       Slot slot = slots[m * form.registers + r];
       const uint32_t *s = w.at<uint32_t>(slot);
-      // As st.shared of such a value, it leaves its bytes unwritten.
+      // As in st.shared, an undefined value leaves its bytes unwritten.
       uint32_t undefined = w.undefined.lanes(slot);
       if (undefined && w.undefined.isOfTensor(slot)) {
         w.undefined.report(w, i, slot, ~0u);
@@ -249,7 +251,7 @@ const Instr *storeMatrices(Warp &w, const Instr *i, uint32_t mask) {
   return i + 1;
 }
 
-/// d, a: registers of 32 bits.
+/// d, a: 32-bit registers.
 const Instr *transpose(Warp &w, const Instr *i, uint32_t mask) {
   if (!w.collect(i, mask, ~0u) || !wholeWarp(w, i, mask, "movmatrix"))
     return nullptr;

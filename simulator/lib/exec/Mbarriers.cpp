@@ -1,7 +1,8 @@
-//===- Mbarriers.cpp - mbarriers ------------------------------------------===//
+//===- Mbarriers.cpp - Mbarrier instructions ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA: mbarrier.*, and what copies and tcgen05.commit do to mbarriers.
+// PTX ISA: mbarrier.*, and the effects of copies and tcgen05.commit on
+// mbarriers.
 //===----------------------------------------------------------------------===//
 
 #include "Mbarriers.h"
@@ -40,7 +41,7 @@ uint64_t *mx::sim::mbarrierWord(Warp &w, const Instr *i, Space space,
   return &owner->mbarrier(offset).word;
 }
 
-/// Books what an operation did for reports, and wakes who waits.
+/// Records an operation for reports, and wakes waiting groups.
 void mx::sim::noteMbarrier(Warp &w, const Instr *i, uint32_t lanes, Cta &owner,
                            uint32_t offset, uint64_t before, uint64_t after,
                            uint32_t arrivals, bool isComplete) {
@@ -49,7 +50,7 @@ void mx::sim::noteMbarrier(Warp &w, const Instr *i, uint32_t lanes, Cta &owner,
     w.trace->changeBarrier(w, i, owner, offset, before, after, arrivals);
   Mbarrier &log = owner.mbarrier(offset);
   if (!mbarrierState(after).live) {
-    // No phase ends. Whoever waits looks again, and finds no barrier.
+    // No phase ends. Waiting groups retry and find no barrier.
     for (Warp &other : owner.warps)
       for (Group &g : other.groups)
         g.isWoken |=
@@ -58,15 +59,15 @@ void mx::sim::noteMbarrier(Warp &w, const Instr *i, uint32_t lanes, Cta &owner,
     return;
   }
   if (mbarrierState(before).parity != mbarrierState(after).parity) {
-    // Threads that are suspended in a try_wait wake up when the phase
-    // completes, however late they get to run.
+    // Wake all threads suspended in a try_wait on this phase, even if they run
+    // only after the next phase has completed.
     for (Warp &other : owner.warps)
       for (Group &g : other.groups) {
         bool isWoken = g.wait == Wait::Mbarrier && g.cta == &owner &&
                        g.address == offset &&
                        g.ticket == mbarrierState(before).parity;
         g.isWoken |= isWoken;
-        // The arrival has come a longer way.
+        // The arrival crosses CTAs and takes longer.
         if (isWoken && w.watch && w.cta != &owner && !isComplete)
           w.watch->arriveRemotely(w, g);
       }
@@ -126,10 +127,10 @@ enum MbarOp : uint32_t {
   CompleteTx,
 };
 
-/// Before mbarrier.init and mbarrier.inval, which change the object of a
-/// barrier: whoever uses it must have done so before, whatever happened in this
-/// run. Threads that initialise one barrier alike, and before any use, do no
-/// harm. False after a finding.
+/// Checks an mbarrier.init or mbarrier.inval, which must be ordered after all
+/// uses of the barrier, regardless of the schedule of this run. Identical
+/// initializations by several threads before any use are harmless. Returns
+/// false after a finding.
 bool mayChange(Warp &w, const Instr *i, bool isInit, uint32_t lanes, Cta &owner,
                uint32_t offset, uint32_t count) {
   if (!(w.machine->config.checks & kCheckBarrier))
@@ -175,7 +176,7 @@ const Instr *mbarrier(Warp &w, const Instr *i, uint32_t mask) {
       order && ((op >= Arrive && op <= DropExpect) || op == CompleteTx);
   Knowledge known;
   uint32_t step = order ? order->of(w).step() : 0;
-  // Completing bytes is relaxed: it passes on what a fence has collected.
+  // complete_tx is relaxed: it only publishes knowledge collected by a fence.
   if (passesOn && (i->aux >> 5 & 1 || op == CompleteTx))
     order->releaseRelaxed(w, known);
   else if (passesOn)
@@ -197,7 +198,7 @@ const Instr *mbarrier(Warp &w, const Instr *i, uint32_t mask) {
     bool noComplete = i->aux >> 4 & 1;
     Fault f;
     uint32_t arrivals = 0;
-    // All lanes know the same: once per barrier and phase is enough.
+    // All lanes have the same knowledge, so publish once per barrier and phase.
     if (passesOn &&
         (word != lastWord || mbarrierState(*word).parity != lastParity)) {
       order->arrive(known, *owner, offset);
@@ -278,13 +279,13 @@ const Instr *mbarrier(Warp &w, const Instr *i, uint32_t mask) {
   }
   if (op != Init || !w.isEager())
     return i + 1;
-  // Warps that all initialise the same barriers do so at about the same time.
+  // Yield, so that warps initializing the same barriers stay in step.
   w.group().cta = nullptr;
   return w.poll(i + 1);
 }
 
 /// d: predicate, a: address, b: parity or state; aux: bit 0 by parity, bit 1
-/// may wait, bit 2 relaxed; aux2 as above.
+/// may wait, bit 2 relaxed; aux2: is64 | space << 1.
 const Instr *mbarrierWait(Warp &w, const Instr *i, uint32_t mask) {
   bool is64 = i->aux2 & 1, byParity = i->aux & 1, mayWait = i->aux & 2;
   Space space = Space(i->aux2 >> 1);
@@ -295,7 +296,7 @@ const Instr *mbarrierWait(Warp &w, const Instr *i, uint32_t mask) {
   Group &own = w.group();
   bool isWoken = own.isWoken;
   own.isWoken = false;
-  // Mostly all lanes ask for the same: that is tested once.
+  // Usually all lanes test the same phase, so test once.
   uint64_t lastAddress = 0, lastPhase = 0;
   bool isDone = false;
   for (uint32_t m = mask; m; m &= m - 1) {
@@ -356,14 +357,14 @@ const Instr *mbarrierWait(Warp &w, const Instr *i, uint32_t mask) {
       isSame &= ticket == parity && where == offset;
     }
   }
-  // A test that fails gives others a chance. try_wait waits instead, unless
-  // some lanes are through or the time it may wait is over.
+  // A failed test yields to other groups. try_wait blocks instead, unless some
+  // lanes succeed or its time limit has expired.
   if (done == mask || (done && mayWait)) {
     setPredicate(w, i->d, done, mask);
     ++w.counts.mbarrierWaits;
-    // Asynchronous operations take no time here, so that a warp could be
-    // phases ahead before another has looked at the first. Whoever got through
-    // lets the others come as far.
+    // Asynchronous operations take no time here, so a warp could get several
+    // phases ahead before another warp tests the first. Yield after a
+    // successful wait to let the others catch up.
     ++w.cta->cluster->effects;
     return w.watch ? i + 1 : w.poll(i + 1);
   }
@@ -398,7 +399,7 @@ void decodeMbarrier(Decoder &d) {
       "init",        "inval",     "arrive",   "arrive_drop",  "expect_tx",
       "complete_tx", "test_wait", "try_wait", "pending_count"};
   int op = -1;
-  // arrive.expect_tx has both words: the first one decides.
+  // arrive.expect_tx matches two names; the first decides.
   for (std::string_view m : d.modifiers()) {
     for (unsigned k = 0; k < 9; ++k)
       if (m == names[k] && op < 0)
@@ -429,7 +430,7 @@ void decodeMbarrier(Decoder &d) {
     return d.unsupported("mbarriers are in shared memory");
   size_t k = 0;
   if (op >= 6) {
-    if (!d.expectOperands(3, 4)) // a time limit may follow
+    if (!d.expectOperands(3, 4)) // optional time limit
       return;
     Slot p = d.defPredicate(0);
     Address a = d.address(1);

@@ -1,4 +1,4 @@
-//===- Memory.cpp - loads and stores --------------------------------------===//
+//===- Memory.cpp - Loads and stores --------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // PTX ISA: ld, ldu, st.
@@ -17,8 +17,8 @@ using ptx::Type;
 
 namespace {
 
-/// aux: first slot in extra; aux2: elements | is64 << 8 | space << 9 |
-/// log2 of an element's bytes << 13 | strength << 16 | scope << 18.
+/// aux: first slot in extra; aux2: elements | is64 << 8 | space << 9 | log2 of
+/// the element bytes << 13 | strength << 16 | scope << 18.
 struct Access {
   unsigned count;
   bool is64;
@@ -34,7 +34,7 @@ struct Access {
   }
 };
 
-/// Where the bytes of a space begin, and how many there are.
+/// Valid address range of a state space, and its host memory.
 struct Extent {
   uint64_t low = 0, limit = 0;
   uint8_t *host = nullptr;
@@ -52,10 +52,10 @@ Extent extentOf(Warp &w, const Instr *i, const Access &access,
   return {hit.base, hit.bytes, hit.host};
 }
 
-/// Whether the bytes of all lanes have been written, or that they are now.
+/// Returns true if the bytes of all lanes are written. A write marks them.
 bool followWritten(uint8_t *written, const uint64_t offsets[32], uint64_t bytes,
                    bool isWrite, bool isRow) {
-  // Lanes side by side are one range.
+  // Contiguous lanes form a range.
   unsigned ranges = isRow ? 1 : 32;
   uint64_t size = isRow ? 32 * bytes : bytes;
   for (unsigned k = 0; k < ranges; ++k)
@@ -66,8 +66,9 @@ bool followWritten(uint8_t *written, const uint64_t offsets[32], uint64_t bytes,
   return true;
 }
 
-/// The bytes of all lanes, when they are aligned and within one buffer or the
-/// own shared memory: one comparison for all. False: the slow way must look.
+/// Resolves the bytes of all lanes with one comparison, if they are aligned and
+/// within a buffer or the CTA's own shared memory. Returns false if the slow
+/// path must check.
 bool resolveAll(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
                 uint32_t mask, bool isWrite, uint8_t *out[32]) {
   if (mask != ~0u ||
@@ -110,8 +111,8 @@ bool resolveAll(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
   return true;
 }
 
-/// The bytes of each active lane, and which lanes read bytes that nobody has
-/// written. False after a finding.
+/// Resolves the bytes of each active lane, and collects the lanes that read
+/// unwritten bytes. Returns false after a finding.
 bool resolveLanes(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
                   uint32_t mask, bool isWrite, uint8_t *out[32],
                   uint32_t &unwritten) {
@@ -134,7 +135,7 @@ bool resolveLanes(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
   return true;
 }
 
-/// Counts the bytes and follows the order of the access.
+/// Counts the bytes, and reports the access to the order check.
 void noteAccess(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
                 uint32_t mask, Touch touch) {
   bool isWrite = touch != Touch::Read;
@@ -152,8 +153,8 @@ void noteAccess(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
                 touch, {access.strength, access.scope});
 }
 
-/// Which of the bytes of shared memory have been written; null when that is not
-/// followed.
+/// Returns the written flags at a shared address, or null if they are not
+/// tracked.
 uint8_t *writtenAt(Warp &w, uint64_t address) {
   SharedTracker *tracker =
       w.cta->cluster->ctas[address >> kRankShift]->tracker.get();
@@ -162,7 +163,8 @@ uint8_t *writtenAt(Warp &w, uint64_t address) {
              : tracker->written.data() + (address & kOffsetMask);
 }
 
-/// An element is undefined in the lanes of which it has an unwritten byte.
+/// Marks each element as undefined in the lanes in which it contains an
+/// unwritten byte.
 void markUnwritten(Warp &w, const Instr *i, const Access &access,
                    const Slot *slots, unsigned size, uint32_t among) {
   for (unsigned k = 0; k < access.count; ++k) {
@@ -182,7 +184,7 @@ void markUnwritten(Warp &w, const Instr *i, const Access &access,
   }
 }
 
-/// Undefined values that local memory holds.
+/// Propagates undefined values from local memory to registers.
 void loadUndefined(Warp &w, const Instr *i, const Access &access,
                    const Slot *slots, unsigned size, uint32_t mask) {
   forLanes(mask, [&](unsigned lane) {
@@ -193,8 +195,9 @@ void loadUndefined(Warp &w, const Instr *i, const Access &access,
   });
 }
 
-/// The bytes of undefined registers stay unwritten in shared memory and are
-/// undefined in local memory. Elsewhere they would be a result.
+/// Propagates undefined registers to memory: their bytes stay unwritten in
+/// shared memory and become undefined in local memory. Stores to other memory
+/// are reported.
 void storeUndefined(Warp &w, const Instr *i, const Access &access,
                     const Slot *slots, unsigned size, uint32_t mask) {
   for (unsigned k = 0; k < access.count; ++k)
@@ -212,14 +215,15 @@ void storeUndefined(Warp &w, const Instr *i, const Access &access,
     }
 }
 
-/// Strong accesses to global memory are how clusters talk.
+/// Returns true if the access may execute now. Strong accesses to global memory
+/// are visible to other clusters and need the turn.
 bool mayRun(Warp &w, const Instr *i, const Access &access) {
   return access.strength == Strength::Weak ||
          (access.space != Space::Global && access.space != Space::Generic) ||
          w.takeTurn(i);
 }
 
-/// A load in a world: false if the lanes wait for a change.
+/// Prepares a load in a world. Returns false if the lanes wait for a change.
 bool mayLoad(Warp &w, const Instr *i, const Access &access, uint32_t bytes,
              uint32_t mask, uint8_t *const at[32]) {
   uint64_t addresses[32] = {};
@@ -232,7 +236,7 @@ bool mayLoad(Warp &w, const Instr *i, const Access &access, uint32_t bytes,
          !isPolling(w, i, access.space, mask, addresses, at, bytes);
 }
 
-/// T: the element in memory. L: the lane of its register, into which signed
+/// T is the element type in memory, and L the lane type of the register; signed
 /// elements are sign-extended.
 template <class T, class L>
 const Instr *load(Warp &w, const Instr *i, uint32_t mask) {
@@ -297,7 +301,7 @@ const Instr *store(Warp &w, const Instr *i, uint32_t mask) {
   }
   if (__builtin_expect(w.pendingCount, 0))
     storeUndefined(w, i, access, slots, sizeof(T), mask);
-  // Only the check of the order asks whether anything changes.
+  // Only the order check needs to know if the value changes.
   bool changes = !w.order() || access.strength != Strength::Weak;
   for (unsigned k = 0; k < access.count; ++k) {
     auto one = [&](unsigned lane) {
@@ -322,7 +326,6 @@ const Instr *store(Warp &w, const Instr *i, uint32_t mask) {
   return i + 1;
 }
 
-/// A load or store whose values are left out.
 template <bool IsWrite>
 const Instr *touch(Warp &w, const Instr *i, uint32_t mask) {
   Access access(i);
@@ -400,7 +403,7 @@ void decodeAccess(Decoder &d, bool isLoad) {
                          " elements, found " + std::to_string(parts.size()));
   if (count != 1 && count != 2 && count != 4 && count != 8)
     return d.unsupported("expects 1, 2, 4 or 8 elements");
-  // All elements live in registers of one width.
+  // All elements use registers of the same width.
   unsigned lane = 0;
   for (const Operand &p : parts)
     lane = std::max(lane, d.laneBytesOf(p));
@@ -414,7 +417,7 @@ void decodeAccess(Decoder &d, bool isLoad) {
   Handler h = pickHandler(t, isLoad, lane);
   if (!h || (t.bits == 128) != (lane == 16))
     return d.unsupported("no such combination of type and registers");
-  // The variable says more than the instruction.
+  // A variable may have a more specific space than the instruction.
   if (space == Space::Generic && address.space != Space::Generic &&
       address.space != Space::Global && address.space != Space::Const)
     return d.unsupported("the variable needs its state space here");

@@ -1,8 +1,8 @@
-//===- MemoryAccess.cpp - from addresses to bytes -------------------------===//
+//===- MemoryAccess.cpp - Resolution of addresses to bytes ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every access is checked for bounds and alignment, whatever the checks that
-// are switched on; then the order of accesses hears of it.
+// Every access is checked for bounds and alignment, regardless of the enabled
+// checks, and then reported to the order check.
 //===----------------------------------------------------------------------===//
 
 #include "MemoryAccess.h"
@@ -120,7 +120,7 @@ AccessOrder mx::sim::takeOrder(Decoder &d, bool isLoad) {
 
 namespace {
 
-/// One run of bytes of one or more lanes.
+/// Reports a contiguous range accessed by one or more lanes.
 void followRun(Warp &w, const Instr *i, Space space, uint64_t address,
                uint64_t bytes, uint32_t mask, Touch touch, AccessOrder how) {
   Order &order = *w.order();
@@ -175,7 +175,7 @@ void mx::sim::followOne(Warp &w, const Instr *i, Space space, uint64_t address,
 void mx::sim::followLanes(Warp &w, const Instr *i, Space space, Slot base,
                           bool is64, int64_t offset, uint64_t bytes,
                           uint32_t mask, Touch touch, AccessOrder how) {
-  // Neighbours that touch neighbouring bytes make one run.
+  // Merge adjacent accesses of neighboring lanes.
   uint64_t begin = 0, end = 0;
   uint32_t lanes = 0;
   for (uint32_t m = mask; m; m &= m - 1) {

@@ -1,11 +1,11 @@
-//===- MmaKinds.cpp - mma.sync with kinds and block scales ----------------===//
+//===- MmaKinds.cpp - Block-scaled mma.sync -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // PTX ISA, "Block Scaling for mma.sync", "Sparse matrix storage" and the
-// fragments of m16n8k32, m16n8k64 and m16n8k128: the instructions of the sm_120
-// family. Fragments are those of 8 and 4 bits elsewhere. An element of 4 bits
-// that has a byte stands in its bits 2 to 5, as CUTLASS shifts it there; one of
-// 6 bits in bits 0 to 5. What the other bits hold does not matter.
+// fragments of m16n8k32, m16n8k64 and m16n8k128: instructions of the sm_120
+// family. Fragments are the same as for other 8-bit and 4-bit types. An
+// unpacked 4-bit element occupies bits 2 to 5 of its byte, where CUTLASS shifts
+// it, and a 6-bit element bits 0 to 5. All other bits are ignored.
 //===----------------------------------------------------------------------===//
 
 #include "Instructions.h"
@@ -39,14 +39,14 @@ const NarrowType *findNarrowType(std::string_view name) {
   return it == std::end(narrowTypes) ? nullptr : it;
 }
 
-/// Kinds with the scales that they take (table "Valid combinations of
-/// .scale_vec_size and .kind qualifier").
+/// Kinds with their legal scales (table "Valid combinations of .scale_vec_size
+/// and .kind qualifier").
 struct KindForm {
   std::string_view kind, vector, scale;
   ScaleType type;
   unsigned blocks;
-  bool isDefault; ///< the vector may be left out
-  bool isPacked;  ///< two elements to a byte
+  bool isDefault; ///< the vector size may be omitted
+  bool isPacked;  ///< two elements per byte
   unsigned version = 0;
 };
 constexpr KindForm kindForms[] = {
@@ -58,14 +58,14 @@ constexpr KindForm kindForms[] = {
     {"mxf4nvf4", "4X", "ue4m3", ScaleType::UE4M3, 4, false, true},
 };
 
-/// Which byte and which threads of a group of four have the scales.
+/// Byte and threads, in each group of four threads, that supply scales.
 struct ScaleSelector {
   unsigned byte, thread;
 };
 
 /// aux: slots of D, A, B, C, then of the scales of A and B and of their byte
 /// and thread ids, in extra; aux2: types of A and B | f16 accumulator << 8 |
-/// sparse << 9 | form << 10 | registers of A << 16 | of B << 20 | by way of f16
+/// sparse << 9 | form << 10 | registers of A << 16 | of B << 20 | through f16
 /// << 24; b: metadata.
 struct KindMma {
   const KindForm &form;
@@ -86,7 +86,7 @@ struct KindMma {
   }
   Slot scaleA() const { return scales[0]; }
   Slot scaleB() const { return scales[3]; }
-  /// Of a lane; all of them agree or there is a finding.
+  /// Returns the selector of a lane. All lanes must agree.
   ScaleSelector selector(Warp &w, bool ofB, unsigned lane = 0) const {
     const Slot *ids = scales + (ofB ? 4 : 1);
     return {w.at<uint32_t>(ids[0])[lane] & 0xFFFF,
@@ -94,8 +94,8 @@ struct KindMma {
   }
 };
 
-/// Empty when the ids are among those of "Valid values for various selector
-/// components".
+/// Returns an error, or an empty string if the ids are legal ("Valid values for
+/// various selector components").
 std::string checkScaleSelector(const KindForm &form, ScaleSelector s,
                                bool ofB) {
   std::string operand = ofB ? "b" : "a";
@@ -113,7 +113,8 @@ std::string checkScaleSelector(const KindForm &form, ScaleSelector s,
   return {};
 }
 
-/// The scales of rows of A or columns of B; false after a finding.
+/// Reads the scales of the rows of A or columns of B. Returns false after a
+/// finding.
 bool readKindScales(Warp &w, const Instr *i, const KindMma &mma, bool ofB,
                     std::vector<std::array<uint8_t, 4>> &out) {
   ScaleSelector s = mma.selector(w, ofB);
@@ -131,7 +132,7 @@ bool readKindScales(Warp &w, const Instr *i, const KindMma &mma, bool ofB,
   const uint32_t *words = w.at<uint32_t>(ofB ? mma.scaleB() : mma.scaleA());
   out.resize(ofB ? kindColumns : kindRows);
   for (unsigned n = 0; n < out.size(); ++n) {
-    // A pair of threads has rows n and n + 8, one thread a column.
+    // A pair of threads supplies rows n and n + 8, a single thread a column.
     unsigned lane = n % 8 * 4 + (ofB ? s.thread : 2 * s.thread + n / 8);
     for (unsigned block = 0; block < mma.form.blocks; ++block)
       out[n][block] = uint8_t(words[lane] >> 8 * (s.byte + block));
@@ -156,8 +157,8 @@ const Instr *multiplyKind(Warp &w, const Instr *i, uint32_t mask) {
   if (op.scales.blocks && (!readKindScales(w, i, mma, false, op.scales.a) ||
                            !readKindScales(w, i, mma, true, op.scales.b)))
     return nullptr;
-  // MMA-Sim (arXiv 2511.10909), RTX Blackwell: the kinds of 4 bits add exact
-  // dot products of a quarter of K each.
+  // On RTX Blackwell, 4-bit kinds add exact dot products over a quarter of K
+  // each (MMA-Sim, arXiv 2511.10909).
   if (op.isPacked) {
     op.model.fractionBits = 35;
     op.model.groupLength = op.k / 4;
@@ -269,7 +270,7 @@ bool takeKindModifiers(Decoder &d, DecodedKind &out) {
   return false;
 }
 
-/// {byte-id, thread-id}, constants or registers of 16 bits.
+/// Reads {byte-id, thread-id}: constants or 16-bit registers.
 bool useScaleSelector(Decoder &d, const KindForm &form, const Operand &operand,
                       bool ofB, std::vector<Slot> &slots) {
   std::vector<Operand> ids = d.elements(operand);
@@ -291,7 +292,7 @@ bool useScaleSelector(Decoder &d, const KindForm &form, const Operand &operand,
   return false;
 }
 
-/// The registers of an operand; false when it has not as many.
+/// Reads the registers of an operand. Returns false if the count is wrong.
 bool useMmaRegisters(Decoder &d, size_t operand, unsigned count,
                      std::vector<Slot> &slots) {
   std::vector<Operand> parts = d.elements(d.operand(operand));
@@ -333,7 +334,7 @@ void mx::sim::decodeMmaOfKind(Decoder &d) {
   if (!takeKindModifiers(d, in))
     return;
   const KindForm &form = *in.form;
-  size_t first = in.isSparse ? 6 : 4; // of the scales
+  size_t first = in.isSparse ? 6 : 4; // index of the scales
   size_t count = first + (form.blocks ? 4 : 0);
   if (!d.expectOperands(count, count))
     return;
@@ -364,8 +365,8 @@ void mx::sim::decodeMmaOfKind(Decoder &d) {
   uint32_t firstSlot = d.program.extra.size();
   for (Slot s : slots)
     d.addExtra(s);
-  // Elsewhere than on sm_120 there is only f8f6f4 of 8 bits: the same as
-  // without a kind.
+  // Targets other than sm_120 only support f8f6f4 with 8-bit types, which is
+  // equivalent to mma without a kind.
   bool viaF16 = !in.isSparse && !d.module.chip.isConsumerBlackwell();
   Instr &i = d.emit(multiplyKind);
   i.aux = firstSlot;
@@ -376,7 +377,8 @@ void mx::sim::decodeMmaOfKind(Decoder &d) {
            unsigned(viaF16) << 24;
 }
 
-/// A register that holds nothing but scales is read where the thread ids say.
+/// Registers that only contain scales are read in the lanes selected by the
+/// thread ids.
 uint32_t mx::sim::lanesOfScales(Warp &w, const Instr *i, Slot slot) {
   KindMma mma(w, i);
   auto isIn = [&](const Slot *from, const Slot *to) {

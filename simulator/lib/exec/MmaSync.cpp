@@ -1,10 +1,10 @@
-//===- MmaSync.cpp - mma.sync ---------------------------------------------===//
+//===- MmaSync.cpp - Warp-level MMA ---------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // PTX ISA, "Matrix multiply-accumulate operation using mma instruction". All
-// its fragments but those of m8n8k4 with f16 follow one rule: four threads
-// share a row, each register holds neighbours along K, and further registers
-// continue first in the lower eight rows and then along K.
+// fragments except m8n8k4 with f16 follow one rule: four threads share a row,
+// each register contains neighbors along K, and further registers continue
+// first in the lower eight rows and then along K.
 //===----------------------------------------------------------------------===//
 
 #include "MmaSync.h"
@@ -61,11 +61,10 @@ constexpr ShapeRow shapes[] = {
 };
 
 /// aux: slots of D, A, B, C in extra; aux2: types of A and B | accumulator << 8
-/// | f16 C << 10 | xor << 11 | saturate << 12 | layout of A << 13 | of B << 14;
+/// | f16 C << 10 | xor << 11 | saturate << 12 | layout of A << 13 | of B << 14
 /// | sparse << 15 | sparsity selector << 16 | ordered metadata << 18 | 8-bit
-/// floats by way of f16 << 19; imm:
-/// registers of D, A, B and C, M and K, a byte each; b: metadata. For f64 aux2
-/// is the rounding.
+/// floats through f16 << 19; imm: registers of D, A, B and C, M and K, a byte
+/// each; b: metadata. For f64, aux2 is the rounding.
 struct Mma {
   unsigned numD, numA, numB, numC, m, k;
   const Slot *d, *a, *b, *c;
@@ -74,7 +73,7 @@ struct Mma {
     unsigned *fields[] = {&numD, &numA, &numB, &numC, &m, &k};
     for (unsigned n = 0; n < 6; ++n)
       *fields[n] = i->imm >> (8 * n) & 0xFF;
-    // 256 does not fit.
+    // 256 does not fit into a byte.
     k = k ? k : 256;
     d = &w.machine->program.extra[i->aux];
     a = d + numD;
@@ -132,9 +131,9 @@ Place placeOf(unsigned lane, unsigned e, bool isKMajor) {
   return isKMajor ? Place{lane % 4 + high, e} : Place{e + high, lane % 4};
 }
 
-/// No GPU since sm_80 has a tensor core of this shape. In its place are fused
-/// multiply-adds of f32 along K and one addition of C (the bits of an H200; the
-/// order for f16 is one of several that fit them).
+/// Emulates m8n8k4, which GPUs since sm_80 do not support in tensor cores:
+/// fused multiply-adds of f32 along K, then an addition of C. Bit-exact on an
+/// H200; for f16, several orders match its results.
 void multiplyWithoutTensorCore(const uint8_t *a, const uint8_t *b, bool half,
                                uint32_t *cells) {
   auto element = [](const uint8_t *row, unsigned k) {
@@ -158,7 +157,7 @@ void multiplyWithoutTensorCore(const uint8_t *a, const uint8_t *b, bool half,
     }
 }
 
-/// Four MMAs of 8 x 8 x 4: that of a thread is (lane % 16) / 4.
+/// Executes four 8 x 8 x 4 MMAs. A thread belongs to MMA (lane % 16) / 4.
 const Instr *multiplyQuads(Warp &w, const Instr *i, uint32_t mask) {
   if (!w.collect(i, mask, ~0u) || !wholeWarp(w, i, mask, "mma.sync"))
     return nullptr;
@@ -219,8 +218,8 @@ const Instr *multiplyQuads(Warp &w, const Instr *i, uint32_t mask) {
 // f64
 //===----------------------------------------------------------------------===//
 
-/// A chain of fused multiply-adds along K. Out of line, so that no compiler
-/// moves it past fesetround.
+/// Computes a chain of fused multiply-adds along K. Out of line, so that
+/// compilers cannot move it past fesetround.
 __attribute__((noinline)) double chain(const double *a, const double *b,
                                        unsigned k, double c) {
   for (unsigned i = 0; i < k; ++i)
@@ -266,8 +265,8 @@ struct Decoded {
   std::string_view d, a, b, c; ///< types
 };
 
-/// The modifiers after mma.sync.aligned. The order of the types matters, of
-/// the others it does not.
+/// Reads the modifiers after mma.sync.aligned. Only the order of types and
+/// layouts matters.
 bool takeModifiers(Decoder &d, Decoded &out) {
   int sparse = d.takeAny({"sp", "sp::ordered_metadata"});
   out.sparse = sparse >= 0;
@@ -283,7 +282,7 @@ bool takeModifiers(Decoder &d, Decoded &out) {
       found = true;
       break;
     }
-  // .row.col: the first is of A.
+  // .row.col: the layout of A is first.
   std::vector<bool> layouts;
   std::vector<std::string_view> names;
   for (std::string_view m : std::vector<std::string_view>(d.modifiers())) {
@@ -318,7 +317,8 @@ bool takeModifiers(Decoder &d, Decoded &out) {
   return true;
 }
 
-/// What of the types and the shape fits together, apart from m8n8k4 of f16.
+/// Returns true if the types and the shape are compatible. Excludes m8n8k4 with
+/// f16.
 bool checkTypes(const Decoded &in, unsigned bits) {
   bool integer = bits <= 8 && in.a != "e4m3" && in.a != "e5m2";
   if (in.saturate && (!integer || bits == 1))
@@ -327,10 +327,10 @@ bool checkTypes(const Decoded &in, unsigned bits) {
     return false;
   if (in.d != in.c || !in.rowA || in.rowB || in.n != maxColumns)
     return false;
-  // Sparse 8-bit floats have one shape, and no sums of f16.
+  // Sparse 8-bit floats support a single shape, and no f16 accumulator.
   if (in.sparse && in.a[0] == 'e' && (in.k != 64 || in.d != "f32"))
     return false;
-  // The operands differ only in sign or among the 8-bit floats.
+  // The operand types may differ in sign, or among the 8-bit floats.
   const TypeRow *a = findType(in.a), *b = findType(in.b);
   bool floats8 = in.a[0] == 'e';
   if (bits == 64)
@@ -370,7 +370,7 @@ void decodeMma(Decoder &d) {
   for (; first != last; ++first)
     known |= first->bits == bits && first->m == in.m && first->k == in.k &&
              checkTypes(in, bits);
-  // 8-bit integers also come with eight rows.
+  // 8-bit integers also support eight rows.
   known |= !in.sparse && in.m == 8 && in.k == 16 && in.d == "s32" &&
            bits == 8 && checkTypes(in, bits);
   if (!known)
@@ -391,7 +391,7 @@ void decodeMma(Decoder &d) {
                         : count(in.m, in.n, accumulatorBits(in.c));
   unsigned expected[] = {numD, numA, numB, numC};
   std::vector<Slot> slots;
-  // Sources before destinations, for who looks at uses and definitions.
+  // Add sources before destinations, as required by users of uses and defs.
   for (unsigned k = 0; k < 4; ++k) {
     std::vector<Operand> parts = d.elements(d.operand(k));
     if (parts.size() != expected[k])
@@ -431,7 +431,7 @@ void decodeMma(Decoder &d) {
   AccumulatorType accumulator = in.d == "f16"   ? AccumulatorType::F16
                                 : in.d == "s32" ? AccumulatorType::S32
                                                 : AccumulatorType::F32;
-  // Of sm_120 MMA-Sim says that it has circuits for 8 bits.
+  // MMA-Sim reports native 8-bit hardware only for sm_120.
   bool viaF16 =
       in.a[0] == 'e' && !in.sparse && !d.module.chip.isConsumerBlackwell();
   i.aux2 = unsigned(a->type) | unsigned(b->type) << 4 |

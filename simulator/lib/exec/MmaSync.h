@@ -1,8 +1,8 @@
-//===- MmaSync.h - what the files of mma.sync share -------------*- C++ -*-===//
+//===- MmaSync.h - Decoding shared by the mma.sync files --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// MmaSync.cpp has the instructions of all chips, MmaKinds.cpp those with a
-// kind.
+// MmaSync.cpp contains the instructions of all chips, and MmaKinds.cpp the
+// instructions with a kind.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_EXEC_MMASYNC_H
@@ -14,12 +14,12 @@
 
 namespace mx::sim {
 
-/// "m16n8k32"; false when it is not of this form.
+/// Parses "m16n8k32". Returns false for any other form.
 bool parseMmaShape(std::string_view text, unsigned &m, unsigned &n,
                    unsigned &k);
 
-/// Takes `count` modifiers that `accepts` names, in their order; false when
-/// there are not as many.
+/// Removes all modifiers accepted by `accepts`, in order. Returns false unless
+/// there are exactly `count`.
 template <typename Accepts>
 bool takeInOrder(Decoder &d, size_t count, Accepts accepts,
                  std::vector<std::string_view> &taken) {
@@ -30,7 +30,7 @@ bool takeInOrder(Decoder &d, size_t count, Accepts accepts,
   return taken.size() == count;
 }
 
-/// mma with .kind::f8f6f4, mxf8f6f4, mxf4 or mxf4nvf4.
+/// Decodes mma with .kind::f8f6f4, mxf8f6f4, mxf4 or mxf4nvf4.
 void decodeMmaOfKind(Decoder &d);
 
 } // namespace mx::sim

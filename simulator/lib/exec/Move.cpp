@@ -1,4 +1,4 @@
-//===- Move.cpp - moves and address conversions ---------------------------===//
+//===- Move.cpp - Moves and address conversions ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // PTX ISA: mov (with packing and unpacking), cvta, mapa, getctarank, isspacep,
@@ -67,8 +67,8 @@ const Instr *unpack64(Warp &w, const Instr *i, uint32_t mask) {
   return i + 1;
 }
 
-/// aux: first element in extra; aux2: number | bytes each << 8 | lane bytes of
-/// the elements << 16 | lane bytes of the whole << 24.
+/// aux: first element in extra; aux2: element count | bytes each << 8 | lane
+/// bytes of the elements << 16 | lane bytes of the whole << 24.
 struct Pieces {
   unsigned count, bytes, lane, whole;
   explicit Pieces(const Instr *i)
@@ -110,7 +110,7 @@ Handler moveOf(unsigned laneBytes) {
                           : move<Wide128>;
 }
 
-/// aux: sources, then results in extra; aux2: number.
+/// aux: sources, then results in extra; aux2: element count.
 template <class L>
 const Instr *moveElements(Warp &w, const Instr *i, uint32_t mask) {
   const Slot *sources = &w.machine->program.extra[i->aux];
@@ -125,7 +125,7 @@ const Instr *moveElements(Warp &w, const Instr *i, uint32_t mask) {
   return i + 1;
 }
 
-/// mov.v2, mov.v4: element by element, as if at once.
+/// Decodes mov.v2 and mov.v4, which move all elements simultaneously.
 void decodeVectorMov(Decoder &d, unsigned count, Type t) {
   if (d.elements(d.operand(0)).size() != count ||
       d.elements(d.operand(1)).size() != count)
@@ -208,7 +208,7 @@ void decodeMov(Decoder &d) {
   i.a = a;
 }
 
-/// d = a + imm, in 64 or 32 bits.
+/// Computes d = a + imm in 64 or 32 bits.
 template <class L>
 const Instr *addImmediate(Warp &w, const Instr *i, uint32_t mask) {
   L *d = w.at<L>(i->d);
@@ -237,7 +237,7 @@ void decodeCvta(Decoder &d) {
     return d.unsupported("expects a state space and .u64");
   if (!d.expectOperands(2, 2))
     return;
-  // cvta of a variable of parameter space: PTX writes the name directly.
+  // PTX also allows cvta of a parameter variable by name.
   Slot a = d.use(1, {'U', 64}), out = d.def(0, {'U', 64});
   Instr &i = d.emit(addImmediate<uint64_t>);
   i.d = out;
@@ -245,9 +245,10 @@ void decodeCvta(Decoder &d) {
   i.imm = to ? -int64_t(windowOf(s)) : int64_t(windowOf(s));
 }
 
-/// Address arithmetic only, for any rank: compilers hoist it out of the branch
-/// that guards the access. As on an H200 the low 8 bits of the rank go into the
-/// address; whoever accesses memory by it finds that there is no such CTA.
+/// Computes an address for any rank, since compilers hoist mapa out of the
+/// branch that guards the access. As on an H200, the low 8 bits of the rank
+/// become part of the address; an access to a CTA that does not exist is
+/// reported.
 template <class L, bool Generic>
 const Instr *mapa(Warp &w, const Instr *i, uint32_t mask) {
   L *d = w.at<L>(i->d);
@@ -303,7 +304,8 @@ void decodeGetCtaRank(Decoder &d) {
   i.imm = isGeneric ? int64_t(kSharedWindow) : 0;
 }
 
-/// Constant variables lie in the same memory as global ones.
+/// Returns true for addresses of constant variables, which share memory with
+/// global variables.
 bool isConstantAddress(const Warp &w, uint64_t address) {
   for (const ptx::Module *m : w.machine->module.linked)
     for (const ptx::Variable *v : m->globals)
@@ -318,8 +320,8 @@ const Instr *isSpace(Warp &w, const Instr *i, uint32_t mask) {
   uint32_t bits = 0;
   forLanes(mask, [&](unsigned lane) {
     uint64_t off = a[lane] - uint64_t(i->imm);
-    // The global window is all that the others leave, and holds the one of
-    // kernel parameters (PTX ISA, isspacep).
+    // The global window is the complement of the others, and includes kernel
+    // parameters (PTX ISA, isspacep).
     bool in = Space(i->aux) == Space::Global
                   ? a[lane] - kSharedWindow >= kWindowBytes &&
                         a[lane] - kLocalWindow >= kWindowBytes &&
@@ -366,7 +368,8 @@ void decodeIsSpacep(Decoder &d) {
   i.imm = int64_t(windowOf(s));
 }
 
-/// A cache policy has no effect here; any value will do.
+/// Decodes createpolicy. Cache policies have no effect here, so any value
+/// works.
 void decodeCreatePolicy(Decoder &d) {
   while (!d.modifiers().empty())
     d.take(d.modifiers().front());

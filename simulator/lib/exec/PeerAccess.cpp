@@ -1,4 +1,4 @@
-//===- PeerAccess.cpp - accesses to memory of other devices ---------------===//
+//===- PeerAccess.cpp - Accesses to peer device memory --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -62,7 +62,7 @@ void PeerStore::end(Warp &w) {
     w.cta->cluster->putLate(std::move(store));
     store = LateStore();
   };
-  // Neighbours are one store, unless others learn from each.
+  // Merge adjacent lanes into a single store, unless each publishes knowledge.
   forLanes(lanes, [&](unsigned lane) {
     if (!published.empty() ||
         store.address + store.bytes.size() != addresses[lane]) {

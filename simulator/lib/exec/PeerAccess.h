@@ -1,8 +1,8 @@
-//===- PeerAccess.h - accesses to memory of other devices -------*- C++ -*-===//
+//===- PeerAccess.h - Accesses to peer device memory ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What loads, stores, atomics and fences of a world do beyond those of a single
-// device: see machine/LateStores.h.
+// Additional work of loads, stores, atomics and fences in a world; see
+// machine/LateStores.h.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_EXEC_PEERACCESS_H
@@ -12,25 +12,25 @@
 
 namespace mx::sim {
 
-/// Whether the device has stores that may be late.
+/// Returns true if the device has undelivered stores to peers.
 bool hasLateStores(Warp &w);
 
-/// The warp releases in the scope of the system: late stores that come before
-/// that arrive.
-/// Needs the turn.
+/// Releases at system scope: delivers all late stores that happen before the
+/// release. Needs the turn.
 void releaseToSystem(Warp &w);
 
-/// The device is about to read there, or to change it at once.
+/// Delivers late stores to the range before the device itself reads or updates
+/// it.
 void settleStores(Warp &w, uint64_t address, uint64_t bytes);
 
-/// One store instruction. Lanes whose bytes are of another device write to a
-/// copy, which goes on its way when all is written.
+/// Peer stores of an instruction. Lanes that address a peer write to a copy,
+/// which is sent once it is complete.
 class PeerStore {
 public:
-  /// `hosts` are what the lanes are to write to; those of peers are replaced.
+  /// Redirects the `hosts` pointers of lanes that address a peer to copies.
   void begin(Warp &w, const Instr *i, Slot base, bool is64, int64_t offset,
              uint32_t bytes, uint32_t mask, uint8_t *hosts[32]);
-  /// The order has heard of the access.
+  /// Sends the copies. Call after the access is reported to the order check.
   void end(Warp &w);
 
 private:

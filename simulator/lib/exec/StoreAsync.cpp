@@ -1,8 +1,9 @@
-//===- StoreAsync.cpp - st.async, red.async, st.bulk ----------------------===//
+//===- StoreAsync.cpp - Asynchronous and bulk stores ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA: stores into the shared memory of the cluster that count their bytes
-// on an mbarrier there, and st.bulk, which fills shared memory with zeros.
+// PTX ISA: st.async and red.async to shared memory of the cluster, which count
+// their bytes on an mbarrier there, and st.bulk, which fills shared memory with
+// zeros.
 //===----------------------------------------------------------------------===//
 
 #include "StoreAsync.h"
@@ -31,12 +32,12 @@ void combine(ReduceOp op, uint8_t *to, const uint8_t *from) {
   std::memcpy(to, &old, sizeof(T));
 }
 using Combine = void (*)(ReduceOp op, uint8_t *to, const uint8_t *from);
-/// By whether the type has 64 bits and whether it is signed.
+/// Indexed by is-64-bit and is-signed.
 constexpr Combine kCombine[2][2] = {{combine<uint32_t>, combine<int32_t>},
                                     {combine<uint64_t>, combine<int64_t>}};
 
 /// extra: dst, mbarrier places, values; aux2: op | bytes << 8 | count << 16 |
-/// signed << 24 | not an op but a store << 25.
+/// signed << 24 | store instead of reduction << 25.
 const Instr *storeAsync(Warp &w, const Instr *i, uint32_t mask) {
   const Slot *s = &w.machine->program.extra[i->aux];
   ReduceOp op = ReduceOp(i->aux2 & 0xff);
@@ -90,7 +91,7 @@ const Instr *storeAsync(Warp &w, const Instr *i, uint32_t mask) {
   return next;
 }
 
-/// `op`: null for a store.
+/// Decodes st.async or red.async; `op` is null for a store.
 void decodeStoreAsync(Decoder &d, const ReduceOp *op, unsigned count, Type t) {
   if (!d.expectOperands(3, 3))
     return;

@@ -1,4 +1,4 @@
-//===- StoreAsync.h - st.async, red.async, st.bulk --------------*- C++ -*-===//
+//===- StoreAsync.h - Asynchronous and bulk stores --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -9,7 +9,7 @@
 
 namespace mx::sim {
 
-/// The opcode and .async or .bulk are taken.
+/// The opcode and .async or .bulk are already removed.
 void decodeStAsync(Decoder &d);
 void decodeRedAsync(Decoder &d);
 void decodeStBulk(Decoder &d);

@@ -1,8 +1,8 @@
-//===- SystemCalls.cpp - functions of the device's run time ---------------===//
+//===- SystemCalls.cpp - Functions of the device runtime ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// vprintf, __assertfail, malloc and free. What clusters print goes out between
-// passes, and they take turns at the heap, so that neither the text nor the
+// vprintf, __assertfail, malloc and free. Output of clusters is printed between
+// passes, and heap operations need the turn, so neither the output nor the
 // addresses depend on the number of host threads.
 //===----------------------------------------------------------------------===//
 
@@ -20,12 +20,11 @@ using ptx::Space;
 
 namespace {
 
-/// More is not a string but memory that lacks its end.
+/// Limit on strings; longer text indicates a missing terminator.
 constexpr size_t kMaxText = 1 << 16;
-/// Of a field: PTX may come from anywhere.
+/// Limit on the field width, since PTX is untrusted.
 constexpr int kMaxWidth = 1 << 12;
 
-/// One call by one lane.
 class Call {
 public:
   Call(Warp &w, const Instr *i, unsigned lane) : w(w), i(i), lane(lane) {}
@@ -50,7 +49,7 @@ public:
       std::memcpy(p, &value, sizeof value);
     return p != nullptr;
   }
-  /// The text at a generic address. False after a finding.
+  /// Reads the string at a generic address. Returns false after a finding.
   bool text(uint64_t address, std::string &out) {
     for (out.clear(); out.size() < kMaxText; ++address) {
       char c = 0;
@@ -68,7 +67,7 @@ public:
   }
 
 private:
-  /// Of argument or result k, in parameter space.
+  /// Returns the parameter-space address of argument or result k.
   uint64_t place(unsigned k) {
     return w.at<uint64_t>(w.machine->program.extra[i->aux + k])[lane];
   }
@@ -78,8 +77,8 @@ private:
   unsigned lane;
 };
 
-/// Walks a format string; arguments lie one after another, each aligned to
-/// its size, as varargs do.
+/// Formats output. Arguments are consecutive and aligned to their size, as
+/// varargs are.
 class Formatter {
 public:
   Formatter(Call &call, std::string format, uint64_t arguments)
@@ -108,7 +107,7 @@ private:
     ++read;
     return true;
   }
-  /// A number or a star, which is an argument.
+  /// Parses a number, or a star that consumes an argument.
   bool number(int &value) {
     if (at < format.size() && format[at] == '*') {
       ++at;
@@ -123,7 +122,7 @@ private:
              const char *length, char conversion, T value) {
     width = std::clamp(width, -kMaxWidth, kMaxWidth);
     precision = std::clamp(precision, -1, kMaxWidth);
-    // A negative precision counts as none (C11, 7.21.6.1).
+    // A negative precision is ignored (C11, 7.21.6.1).
     spec += "*.*";
     spec += length;
     spec += conversion;
@@ -193,7 +192,7 @@ private:
       return next(address) && call.text(address, text) &&
              print(out, spec, width, precision, "", c, text.c_str());
     }
-    default: // as it stands
+    default: // copy verbatim
       out.append(format, begin, at - begin);
       return true;
     }
@@ -231,8 +230,8 @@ std::string triple(uint32_t x, uint32_t y, uint32_t z) {
          std::to_string(z) + "]";
 }
 
-/// Each thread says where it failed, in the words of the CUDA runtime, then
-/// the launch ends.
+/// Prints an assertion message for each thread in the format of the CUDA
+/// runtime, then ends the launch.
 const Instr *assertFail(Warp &w, const Instr *i, uint32_t mask) {
   if (!w.takeTurn(i))
     return nullptr;
@@ -266,10 +265,10 @@ const Instr *assertFail(Warp &w, const Instr *i, uint32_t mask) {
   return good ? w.fail(i, FindingKind::Trap, first, mask) : nullptr;
 }
 
-/// The heap: blocks one after another, each with a header, in the memory of a
-/// variable of the module. First fit; free neighbours become one on the way.
+/// Header of a heap block. The heap is a sequence of blocks in a variable of
+/// the module. Allocation is first-fit and merges free neighbors.
 struct BlockHeader {
-  uint64_t bytes = 0; ///< of the block after it, a multiple of 16; 0: the rest
+  uint64_t bytes = 0; ///< of the following block, a multiple of 16; 0: the rest
   uint64_t isUsed = 0;
 };
 constexpr uint64_t kUsed = 0x6d616c6c6f636564ull;
@@ -285,7 +284,7 @@ public:
               w.machine->memory.translate(base, ptx::kHeapBytes));
         }
   }
-  /// 0 when there is no room, as in CUDA.
+  /// Returns 0 if the heap is full, as CUDA does.
   uint64_t allocate(uint64_t bytes) {
     if (!memory || !bytes || bytes > ptx::kHeapBytes)
       return 0;
@@ -294,7 +293,7 @@ public:
       BlockHeader h = header(at);
       uint64_t most = ptx::kHeapBytes - at - sizeof h;
       if (!h.isUsed) {
-        // What follows and is free belongs to it.
+        // Merge the free blocks that follow.
         while (h.bytes && h.bytes < most) {
           BlockHeader next = header(at + sizeof h + h.bytes);
           if (next.isUsed)
@@ -318,7 +317,7 @@ public:
     }
     return 0;
   }
-  /// False when the address is not that of a block in use.
+  /// Returns false unless `address` is a block in use.
   bool free(uint64_t address) {
     uint64_t wanted = address - base - sizeof(BlockHeader);
     if (!memory)
@@ -339,7 +338,8 @@ public:
   }
 
 private:
-  /// A kernel may have written over it: then all is in use.
+  /// Reads a header. If a kernel has overwritten it, the rest of the heap
+  /// counts as used.
   BlockHeader header(uint64_t at) const {
     BlockHeader h;
     uint64_t most = ptx::kHeapBytes - sizeof h;

@@ -1,8 +1,8 @@
-//===- Tensor.cpp - tcgen05 -----------------------------------------------===//
+//===- Tensor.cpp - Dispatch, copies and commits of tcgen05 ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA: the table of tcgen05's operations, and of them cp, shift, commit and
-// the fences.
+// PTX ISA: the table of tcgen05 operations, and the operations cp, shift,
+// commit and fence.
 //===----------------------------------------------------------------------===//
 
 #include "Instructions.h"
@@ -69,7 +69,7 @@ const Instr *fenceAfter(Warp &w, const Instr *i, uint32_t) {
   return i + 1;
 }
 
-/// What each CTA reads of its shared memory.
+/// Returns the bytes of shared memory that each CTA reads.
 uint64_t bytesOf(CpShape shape) {
   switch (shape) {
   case CpShape::L128x256b:

@@ -1,4 +1,4 @@
-//===- TensorAllocation.cpp - allocation of tensor memory -----------------===//
+//===- TensorAllocation.cpp - Allocation of tensor memory -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // PTX ISA: tcgen05.alloc, dealloc and relinquish_alloc_permit.
@@ -11,10 +11,11 @@ using ptx::Space;
 
 namespace {
 
-/// The PTX ISA does not name the proxy through which tcgen05.alloc writes the
-/// address. Kernels read it with ld.shared after a barrier, and let copies
-/// write over it after another: it is taken for a write of the allocating warp
-/// that neither proxy has to wait for by a fence.
+/// Reports the write of the result address by tcgen05.alloc to the order check.
+/// The PTX ISA does not name the proxy of this write. Kernels read the address
+/// with ld.shared after a barrier, and overwrite it with copies after another.
+/// The write is therefore attributed to the allocating warp and needs no fence
+/// in either proxy.
 void noteAddress(Warp &w, const Instr *i, uint32_t offset, unsigned lane) {
   if (Order *order = w.order())
     order->accessShared(w, i, *w.cta, offset, 4, 1u << lane, Touch::Write,
@@ -32,7 +33,7 @@ const Instr *waitForColumns(Warp &w, const Instr *i, uint32_t columns) {
   return w.block(i, Wait::TensorAlloc);
 }
 
-/// What follows where there are no columns now, or never.
+/// Handles an allocation that must wait or fail.
 const Instr *refuse(Warp &w, const Instr *i,
                     const TensorMemory::AllocResult &result, uint32_t columns,
                     uint32_t mask) {

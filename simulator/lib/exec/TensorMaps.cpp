@@ -1,8 +1,8 @@
-//===- TensorMaps.cpp - tensormap.* ---------------------------------------===//
+//===- TensorMaps.cpp - Tensor map instructions ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA: tensormap.replace and tensormap.cp_fenceproxy, and reading a map for
-// a copy.
+// PTX ISA: tensormap.replace and tensormap.cp_fenceproxy, and reads of maps by
+// copies.
 //===----------------------------------------------------------------------===//
 
 #include "TensorMaps.h"
@@ -32,7 +32,7 @@ bool mx::sim::readTensorMap(Warp &w, const Instr *i, uint64_t address,
       return false;
     std::memcpy(image + k, p, 64);
   }
-  // Maps among the parameters are never written.
+  // Maps in kernel parameters are never written.
   if (Order *order = w.order(); order && w.machine->memory.find(address))
     order->readMap(w, i, address, 1u << lane);
   std::string error = decodeTensorMap(image, map);
@@ -70,7 +70,7 @@ const Instr *replaceField(Warp &w, const Instr *i, uint32_t mask) {
   return i + 1;
 }
 
-/// extra: dst and src places. The warp copies 128 bytes once.
+/// extra: dst and src places. The warp performs a single 128-byte copy.
 const Instr *copyMap(Warp &w, const Instr *i, uint32_t mask) {
   if (!w.collect(i, mask, ~0u))
     return nullptr;

@@ -1,4 +1,4 @@
-//===- TensorMaps.h - tensor maps as instructions see them ------*- C++ -*-===//
+//===- TensorMaps.h - Reads of tensor maps by instructions ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -11,7 +11,8 @@
 
 namespace mx::sim {
 
-/// Reads and checks the map at a generic address; false after a finding.
+/// Reads and validates the map at a generic address. Returns false after a
+/// finding.
 bool readTensorMap(Warp &w, const Instr *i, uint64_t address, unsigned lane,
                    TensorMapDesc &map);
 

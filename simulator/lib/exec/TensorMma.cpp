@@ -1,4 +1,4 @@
-//===- TensorMma.cpp - tcgen05.mma ----------------------------------------===//
+//===- TensorMma.cpp - The tcgen05.mma instructions -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // PTX ISA: tcgen05.mma, dense and sparse, of all kinds.
@@ -30,7 +30,7 @@ enum MmaSlot : unsigned {
   kMetadata,
   kMetadataOffset,
   kZeroMask,
-  kDisable, // up to 8 more
+  kDisable, // followed by up to 8 more
 };
 
 /// aux: extra; aux2: kind | vec << 4 | group << 8 | aInTensor << 12 |
@@ -78,7 +78,7 @@ const Instr *multiplyTensors(Warp &w, const Instr *i, uint32_t mask) {
     if (w.trace)
       w.trace->mma(w, i, op);
     Numerics numerics = numericsOf(w);
-    // What the descriptor says must be right, computed or not.
+    // Check the descriptor even if the MMA is skipped.
     bool isSkipped = w.machine->skipsMmas;
     next = issueToPipe(w, i, lane, [=] {
       if (InstrDesc desc; isSkipped)

@@ -1,10 +1,10 @@
-//===- TensorOps.h - shared by the parts of tcgen05 -------------*- C++ -*-===//
+//===- TensorOps.h - Decoding and issue of tcgen05 operations ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA, "TensorCore 5th generation family instructions". The operands are
-// taken apart here; what they do to memory is in the tensor library. What one
-// thread issues happens in issue order: the PTX ISA promises that for the pairs
-// that matter (mma after mma, cp or shift), and hardware has one queue.
+// PTX ISA, "TensorCore 5th generation family instructions". These files decode
+// operands; the tensor library implements the effects on memory. Operations of
+// one thread complete in issue order. The PTX ISA guarantees this for the
+// relevant pairs (mma after mma, cp or shift), and hardware has a single queue.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_EXEC_TENSOROPS_H
@@ -16,11 +16,12 @@
 
 namespace mx::sim {
 
-/// The CTA, or both CTAs of its pair with the even one first; false after a
-/// finding.
+/// Sets `out` to the CTA, or to both CTAs of its pair, even rank first. Returns
+/// false after a finding.
 bool tensorViews(Warp &w, const Instr *i, unsigned group, CtaView out[2]);
 
-/// An operation of the tcgen05 pipe, in line after those of the same warp.
+/// Issues an operation of the tcgen05 pipe, in order with the others of the
+/// warp.
 template <class F>
 const Instr *issueToPipe(Warp &w, const Instr *i, unsigned lane, F &&run) {
   auto known = knowledgeAtIssue(w);
@@ -39,12 +40,12 @@ const Instr *issueToPipe(Warp &w, const Instr *i, unsigned lane, F &&run) {
 // Decoding
 //===----------------------------------------------------------------------===//
 
-/// .cta_group, which must be the same in all of a kernel.
+/// Reads .cta_group, which must be uniform in a kernel.
 unsigned takeTensorGroup(Decoder &d);
-/// A tensor memory address in brackets: base register and constant.
+/// Reads a tensor memory address in brackets: base register and constant.
 Slot tensorAddress(Decoder &d, const ptx::Operand &op, uint32_t &offset);
 
-// Each after the name of the operation was taken.
+// The name of the operation is already removed.
 void decodeTensorAlloc(Decoder &d);
 void decodeTensorDealloc(Decoder &d);
 void decodeTensorRelinquish(Decoder &d);

@@ -1,4 +1,4 @@
-//===- TensorTransfer.cpp - registers and tensor memory -------------------===//
+//===- TensorTransfer.cpp - Transfers between registers and tensor memory -===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // PTX ISA: tcgen05.ld, tcgen05.st and tcgen05.wait.
@@ -28,7 +28,7 @@ TmemTransfer transferOf(Warp &w, const Instr *i, uint32_t mask) {
   return t;
 }
 
-/// A finding is made where a register is used.
+/// Marks loaded registers as undefined. Only a use of the register is reported.
 void markUndefined(Warp &w, const Instr *i, const TmemTransfer &t,
                    const Slot *slots, uint32_t mask) {
   unsigned lane, column;
@@ -55,7 +55,7 @@ const Instr *tensorLoadRegisters(Warp &w, const Instr *i, uint32_t mask) {
   if (w.watch)
     w.watch->accessTensor(w, n, /*isLoad=*/true);
   Fault fault;
-  // There are no accumulators where MMAs are not computed.
+  // Accumulators do not exist if MMAs are skipped.
   if (w.machine->skipsMmas)
     std::fill_n(values, 32 * n, 0);
   else

@@ -1,10 +1,10 @@
-//===- Video.cpp - video instructions -------------------------------------===//
+//===- Video.cpp - Video instructions -------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // PTX ISA, "Video instructions": vadd, vsub, vabsdiff, vmin, vmax, vshl, vshr,
-// vmad and vset on one value, and their forms on two halves or four bytes. GPUs
-// since Maxwell compute most of them with several instructions, so one general
-// handler, which looks everything up in a table, is good enough.
+// vmad and vset on scalars, and their forms on two halves or four bytes. GPUs
+// since Maxwell expand most of them to several instructions, so a single
+// table-driven handler is fast enough.
 //===----------------------------------------------------------------------===//
 
 #include "../machine/Lanes.h"
@@ -20,14 +20,15 @@ enum class VideoOp { Add, Sub, AbsDiff, Min, Max, Avrg, Shl, Shr, Mad, Set };
 enum class Second { None, Add, Min, Max, Merge };
 enum Cmp { EQ, NE, LT, LE, GT, GE };
 
-/// One instruction. Program::extra holds it as words.
+/// Decoded instruction, stored as words in Program::extra.
 struct Video {
   uint32_t op = 0, second = 0, cmp = 0;
   uint32_t signedD = 0, signedA = 0, signedB = 0;
   uint32_t sat = 0, wrap = 0;
   uint32_t shift = 0, plusOne = 0;
-  /// Elements: 1, 2 or 4. For one: the part of d, a and b as byte offset << 8 |
-  /// bits. For several: the mask of d, and the elements of {b, a} as nibbles.
+  /// Number of elements: 1, 2 or 4. The parts of a scalar form encode d, a and
+  /// b as byte offset << 8 | bits. The parts of a packed form are the mask of
+  /// d, and the elements of {b, a} as nibbles.
   uint32_t count = 1, partD = 32, partA = 32, partB = 32;
 };
 constexpr unsigned kWords = sizeof(Video) / sizeof(uint32_t);
@@ -43,7 +44,7 @@ int64_t clamp(int64_t v, unsigned bits, bool isSigned) {
   return v < lo ? lo : v > hi ? hi : v;
 }
 
-/// The result before saturation. Inputs have up to 33 bits.
+/// Computes the result before saturation. Inputs have up to 33 bits.
 int64_t combine(const Video &v, int64_t a, int64_t b) {
   switch (VideoOp(v.op)) {
   case VideoOp::Add:
@@ -63,7 +64,7 @@ int64_t combine(const Video &v, int64_t a, int64_t b) {
     unsigned n = v.wrap ? b & 31 : b > 32 ? 32 : b;
     if (VideoOp(v.op) == VideoOp::Shr)
       return a >> n;
-    // 31 bits below the sign: enough to tell .sat that something was lost.
+    // Keep 31 bits below the sign, so that .sat detects lost bits.
     if (v.sat && n == 32)
       return a < 0 ? INT64_MIN : a ? INT64_MAX : 0;
     if (v.sat)
@@ -93,7 +94,7 @@ int64_t combine(const Video &v, int64_t a, int64_t b) {
 
 uint32_t multiplyAdd(const Video &v, int64_t a, int64_t b, uint32_t c) {
   bool isSigned = v.signedA || v.signedB;
-  // With a shift the third operand counts as signed (seen on sm_90).
+  // With a shift, the third operand is signed (seen on sm_90).
   bool isSignedC = isSigned || v.shift;
   __int128 r = __int128(a) * b + (isSignedC ? __int128(int32_t(c)) : c) +
                (v.plusOne ? 1 : 0);
@@ -170,7 +171,7 @@ const Instr *video(Warp &w, const Instr *i, uint32_t mask) {
   return i + 1;
 }
 
-/// b0 to b3, h0, h1 of a scalar instruction.
+/// Parses the part of a scalar operand: b0 to b3, h0, h1.
 bool parsePart(std::string_view name, uint32_t &part) {
   if (name.empty()) {
     part = 32;
@@ -184,7 +185,8 @@ bool parsePart(std::string_view name, uint32_t &part) {
   return true;
 }
 
-/// h32, b7654 of a packed one: the lowest element is the last digit.
+/// Parses the elements of a packed operand, such as h32 or b7654; the last
+/// digit is the lowest element.
 bool parseElements(std::string_view name, unsigned count, uint32_t standard,
                    uint32_t &elements) {
   elements = standard;
@@ -202,7 +204,7 @@ bool parseElements(std::string_view name, unsigned count, uint32_t standard,
   return true;
 }
 
-/// The elements of d that are written: h1, h10, b3210, b20.
+/// Parses the mask of written elements of d: h1, h10, b3210, b20.
 bool parseMask(std::string_view name, unsigned count, uint32_t &mask) {
   mask = (1u << count) - 1;
   if (name.empty())
@@ -219,7 +221,7 @@ bool parseMask(std::string_view name, unsigned count, uint32_t &mask) {
   return true;
 }
 
-/// The register of an operand with its selector taken off.
+/// Splits an operand into its register and its selector.
 Operand takePart(Decoder &d, size_t k, std::string_view &part) {
   Operand op = d.operand(k);
   if (op.kind == Operand::Reg) {

@@ -1,9 +1,9 @@
-//===- WarpFragments.h - matrices in the registers of a warp ----*- C++ -*-===//
+//===- WarpFragments.h - Matrix fragments in warp registers -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Shared by mma.sync and wgmma, whose fragments are the same: thread t of a
-// warp holds rows t / 4 and t / 4 + 8 and, of each 32-byte or 8-column group,
-// the (t % 4)-th part (PTX ISA, the fragment figures of mma.m16n8k16 and
+// Shared by mma.sync and wgmma, which use the same fragments: thread t of a
+// warp holds rows t / 4 and t / 4 + 8 and, of each 32-byte or 8-column block,
+// part t % 4 (PTX ISA, the fragment figures of mma.m16n8k16 and
 // wgmma.m64nNk16).
 //===----------------------------------------------------------------------===//
 
@@ -18,13 +18,13 @@
 
 namespace mx::sim {
 
-/// How this launch adds up products.
+/// Returns the summation model of this launch.
 inline Numerics numericsOf(const Warp &w) {
   return w.machine->config.truncatesTensorSums ? Numerics::Truncate25
                                                : Numerics::Exact;
 }
 
-/// False after a finding: all 32 threads must be there.
+/// Requires all 32 threads. Returns false after a finding.
 inline bool wholeWarp(Warp &w, const Instr *i, uint32_t mask,
                       const char *name) {
   if (mask == ~0u)
@@ -36,7 +36,8 @@ inline bool wholeWarp(Warp &w, const Instr *i, uint32_t mask,
   return false;
 }
 
-/// `count` registers of A with `rows` (8 or 16) rows, to rows of bytes.
+/// Gathers `count` registers of A with `rows` (8 or 16) rows into rows of
+/// bytes.
 inline void gatherA(Warp &w, const Slot *slots, unsigned count, unsigned rows,
                     uint8_t *out, unsigned rowBytes = warpRowBytes) {
   unsigned halves = rows / 8;
@@ -49,15 +50,14 @@ inline void gatherA(Warp &w, const Slot *slots, unsigned count, unsigned rows,
   }
 }
 
-/// `count` registers of B with 8 columns.
 inline void gatherB(Warp &w, const Slot *slots, unsigned count, uint8_t *out,
                     unsigned rowBytes = warpRowBytes) {
   gatherA(w, slots, count, 8, out, rowBytes);
 }
 
-/// Calls fn(lane, register, shift of its bits, row, column) for each element
-/// of an accumulator fragment of `count` registers; an f16 one has two
-/// elements to a register.
+/// Calls fn(lane, register, bit shift, row, column) for each element of an
+/// accumulator fragment of `count` registers. An f16 register contains two
+/// elements.
 template <typename Fn>
 void forAccumulators(unsigned count, bool half, Fn fn) {
   for (unsigned r = 0; r < count; ++r)
@@ -72,7 +72,7 @@ void forAccumulators(unsigned count, bool half, Fn fn) {
     }
 }
 
-/// Accumulators to cells[row * columns + column].
+/// Gathers accumulators into cells[row * columns + column].
 inline void gatherCells(Warp &w, const Slot *slots, unsigned count,
                         unsigned columns, bool half, uint32_t *cells) {
   forAccumulators(count, half,
@@ -95,8 +95,8 @@ inline void scatterCells(Warp &w, const Slot *slots, unsigned count,
                   });
 }
 
-/// A dot product of f64: fused multiply-adds along K, in the direction of the
-/// instruction (0: .rn, 1: .rz, 2: .rm, 3: .rp).
+/// Computes a dot product of f64 as fused multiply-adds along K, in the
+/// rounding mode of the instruction (0: .rn, 1: .rz, 2: .rm, 3: .rp).
 double chainOfProducts(const double *a, const double *b, unsigned k, double c,
                        unsigned rounding);
 

@@ -1,4 +1,4 @@
-//===- WarpOps.cpp - instructions across the lanes of a warp --------------===//
+//===- WarpOps.cpp - Warp-wide instructions -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // PTX ISA: shfl, vote, match, redux, elect, bar.warp.sync.
@@ -16,9 +16,9 @@ using ptx::Type;
 
 namespace {
 
-/// Does `f` for the lanes of each member mask, when all of its members are
-/// here. Lanes that execute together may name different members, the halves of
-/// a warp each other, say (PTX ISA: "executing threads ... same membermask").
+/// Calls `f` for the lanes of each member mask after all members have arrived.
+/// Lanes that execute together may name different members, such as the halves
+/// of a warp (PTX ISA: "executing threads ... same membermask").
 template <class F>
 const Instr *forMembers(Warp &w, const Instr *i, Slot s, uint32_t mask, F &&f) {
   const uint32_t *members = w.at<uint32_t>(s);
@@ -52,7 +52,7 @@ const Instr *forMembers(Warp &w, const Instr *i, Slot s, uint32_t mask, F &&f) {
       f(same);
       continue;
     }
-    // A lane is missing: each mask waits for its own.
+    // A lane is missing, so fork a group for each mask to wait separately.
     Group &g = w.group();
     if (!left) {
       g.mask = w.mask = same | guardedOff;
@@ -67,7 +67,8 @@ const Instr *forMembers(Warp &w, const Instr *i, Slot s, uint32_t mask, F &&f) {
   return i + 1;
 }
 
-/// The results of `members` depend on `i->a` of all of them.
+/// Propagates undefined values if the results of all `members` depend on `i->a`
+/// of all members.
 void carryToAll(Warp &w, const Instr *i, Slot second, uint32_t members) {
   if (__builtin_expect(!w.pendingCount, 1))
     return;
@@ -311,7 +312,7 @@ void decodeRedux(Decoder &d) {
   i.aux = op | (t.kind == 'S') << 3 | (t.kind == 'F') << 4 | flags;
 }
 
-/// The lowest member: the same one for the same mask, as hardware does.
+/// Elects the lowest member; equal masks elect the same leader, as on hardware.
 const Instr *elect(Warp &w, const Instr *i, uint32_t mask) {
   return forMembers(w, i, i->a, mask, [&](uint32_t mask) {
     unsigned leader = firstLane(mask);

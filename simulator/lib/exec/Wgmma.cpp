@@ -1,11 +1,11 @@
-//===- Wgmma.cpp - wgmma.mma_async and its groups -------------------------===//
+//===- Wgmma.cpp - Warpgroup-level MMA ------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate". It is one
-// operation of four warps: a warp that has waited for it knows that shared
-// memory has been read for all of them. So the last warp to come computes
-// the MMA for all; that it is asynchronous shows in what registers may not be
-// touched.
+// PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate":
+// wgmma.mma_async and its groups. The four warps execute a joint operation:
+// after a wait, a warp can rely on the completion of all shared memory reads.
+// Therefore the last warp to arrive computes the MMA for all. Asynchrony only
+// restricts the use of registers.
 //===----------------------------------------------------------------------===//
 
 #include "Instructions.h"
@@ -32,7 +32,7 @@ struct TypeRow {
   std::string_view name;
   ElementType type;
   unsigned k;
-  /// Transposed operands exist; elements can be negated.
+  /// Operands can be transposed; elements can be negated.
   bool canTranspose, isFloat;
 };
 constexpr TypeRow types[] = {
@@ -52,8 +52,9 @@ const TypeRow *findType(std::string_view name) {
   return nullptr;
 }
 
-/// MMA-Sim, Hopper: products of 8-bit floats keep 13 bits below the largest
-/// exponent, and an f32 result has 13 bits of fraction.
+/// Returns the summation model of Hopper (MMA-Sim). Products of 8-bit floats
+/// keep 13 bits below the largest exponent, and f32 results have 13 fraction
+/// bits.
 SumModel modelOf(ElementType a) {
   SumModel model;
   if (a == ElementType::E4M3 || a == ElementType::E5M2)
@@ -112,7 +113,7 @@ Fault capture(Warp &w, const Instr *i, WgmmaOp &op) {
   return {};
 }
 
-/// Reads and writes the accumulators.
+/// Computes the MMA; reads and writes the accumulators.
 Fault execute(Warp &w, const WgmmaOp &op, const Slot *slots, unsigned count) {
   if (w.machine->skipsMmas)
     return {};
@@ -132,7 +133,8 @@ WgmmaTracker &useTracker(Warp &w) {
   return *trackerOf(w);
 }
 
-/// One operation on the timeline, which is of the group of each warp.
+/// Records the operation once on the timeline, and in the wgmma group of each
+/// warp.
 void recordTogether(Warp &w, const Instr *i, uint32_t first, uint32_t end) {
   std::vector<Warp> &warps = w.cta->warps;
   WgmmaOp &op = trackerOf(w)->arrived;
@@ -144,8 +146,8 @@ void recordTogether(Warp &w, const Instr *i, uint32_t first, uint32_t end) {
     w.trace->joinGroup(warps[k], Recorder::Groups::Wgmma, done, path);
 }
 
-/// The MMA of the whole warpgroup, for each of its warps. Null after a
-/// fault.
+/// Computes the MMA of the whole warpgroup on behalf of each warp. Returns null
+/// after a fault.
 const Instr *multiplyTogether(Warp &w, const Instr *i, uint32_t mask) {
   std::vector<Warp> &warps = w.cta->warps;
   uint32_t first = w.index / 4 * 4;
@@ -230,7 +232,7 @@ const Instr *commitGroup(Warp &w, const Instr *i, uint32_t mask) {
   return i + 1;
 }
 
-/// imm: groups that may remain.
+/// imm: groups that may remain pending.
 const Instr *waitGroup(Warp &w, const Instr *i, uint32_t mask) {
   if (!w.collect(i, mask, ~0u))
     return nullptr;
@@ -247,7 +249,7 @@ const Instr *waitGroup(Warp &w, const Instr *i, uint32_t mask) {
 // Decoding
 //===----------------------------------------------------------------------===//
 
-/// "m64n128k32"; 0 when it is not of this form.
+/// Parses "m64n128k32" and returns N; returns 0 for any other form.
 unsigned parseShape(std::string_view text, unsigned &k) {
   constexpr std::string_view prefix = "m64n";
   if (text.substr(0, prefix.size()) != prefix)
@@ -267,8 +269,8 @@ unsigned parseShape(std::string_view text, unsigned &k) {
   return n;
 }
 
-/// N of the tables of "Matrix Shape": multiples of 8, for integers multiples
-/// of 16 above 32.
+/// Returns true if N is legal ("Matrix Shape"): a multiple of 8, and for
+/// integers a multiple of 16 above 32.
 bool isLegalN(unsigned n, bool isFloat) {
   return n >= 8 && n <= maxColumns && n % 8 == 0 &&
          (isFloat || n <= 32 || n % 16 == 0);
@@ -284,7 +286,7 @@ bool checkTypes(std::string_view d, const TypeRow &a, const TypeRow &b) {
          (d == "f16" && (a.type == ElementType::F16 || a.k == 32));
 }
 
-/// The operands after scale-d: -1 or 1 for the signs, 0 or 1 for the
+/// Reads the operands after scale-d: -1 or 1 for signs, 0 or 1 for
 /// transpositions.
 bool takeImmediates(Decoder &d, size_t k, const TypeRow &type, bool inRegisters,
                     unsigned &flags) {

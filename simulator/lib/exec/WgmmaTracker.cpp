@@ -1,7 +1,7 @@
-//===- WgmmaTracker.cpp - registers that wgmma still works on -------------===//
+//===- WgmmaTracker.cpp - Registers in use by wgmma -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A register is known by the last group that uses it.
+// Each register is labeled with the last group that uses it.
 //===----------------------------------------------------------------------===//
 
 #include "WgmmaTracker.h"
@@ -26,7 +26,7 @@ void WgmmaTracker::add(Warp &w, Slot slot, bool isWritten) {
 }
 
 void WgmmaTracker::wait(Warp &w, uint64_t left) {
-  // Operations of group g are marked g + 1; `group` is not committed.
+  // Operations of group g are labeled g + 1; `group` is not committed.
   uint64_t done = left < group ? group - left : 0;
   for (Use &use : uses) {
     bool was = use.any();
@@ -65,7 +65,7 @@ bool WgmmaTracker::checkFence(Warp &w, const Instr *i) {
   }
   if (!isMissing)
     return true;
-  fence(); // one finding for each that is missing
+  fence(); // report each missing fence once
   w.note(i, FindingKind::LoadBeforeWait,
          "wgmma.mma_async uses registers with no wgmma.fence since they were "
          "written",
@@ -81,7 +81,7 @@ bool WgmmaTracker::check(Warp &w, const Instr *i) {
     return !w.machine->stopped;
   };
   if (WgmmaSources a = wgmmaSources(w, i); a.isMultiply) {
-    // Operations on the same accumulator are ordered among themselves.
+    // Operations on the same accumulator execute in order.
     for (unsigned r = 0; r < a.count; ++r)
       if (Use *use = find(a.slots[r]); use && use->writes)
         return report("an accumulator of wgmma.mma_async is read as A");
@@ -105,7 +105,7 @@ bool WgmmaTracker::check(Warp &w, const Instr *i) {
     }
   if (what)
     return report(what);
-  // Compilers rename accumulators by moves, which say nothing of the value.
+  // Compilers rename accumulators with moves, which do not depend on the value.
   if (carried.writes)
     for (uint32_t k = 0; k < info.numDefs; ++k)
       if (Use *use = find(p.defs[info.firstDef + k])) {

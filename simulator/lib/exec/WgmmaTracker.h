@@ -1,10 +1,10 @@
-//===- WgmmaTracker.h - registers that wgmma still works on -----*- C++ -*-===//
+//===- WgmmaTracker.h - Registers in use by wgmma ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// wgmma.mma_async reads and writes registers until wgmma.wait_group says that
-// its group is done. Who touches them before that is told, and who does not put
-// a wgmma.fence after the writes. A warp has a tracker once it has
-// executed a wgmma instruction.
+// wgmma.mma_async reads and writes registers until wgmma.wait_group completes
+// its group. The tracker reports earlier accesses, and writes without a
+// subsequent wgmma.fence. It is created by the first wgmma instruction of a
+// warp.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_EXEC_WGMMATRACKER_H
@@ -19,34 +19,34 @@ namespace mx::sim {
 
 class WgmmaTracker final : public RegisterTracker {
 public:
-  /// An accumulator (isWritten) or a register of A of an operation that is not
-  /// committed yet.
+  /// Adds an accumulator (isWritten) or a register of A of an uncommitted
+  /// operation.
   void add(Warp &w, Slot slot, bool isWritten);
   void commit() { ++group; }
-  /// wgmma.fence: operations may use what registers hold now.
+  /// Executes wgmma.fence: operations may use the current register values.
   void fence();
-  /// Looks for a wgmma.fence before an operation and after the writes of its
-  /// registers of A. False when the launch has been stopped.
+  /// Checks for a wgmma.fence between the writes to the registers of A and the
+  /// operation. Returns false if the launch has stopped.
   bool checkFence(Warp &w, const Instr *i);
-  /// wgmma.wait_group: all groups but the last `left` are done.
+  /// Executes wgmma.wait_group: completes all groups but the last `left`.
   void wait(Warp &w, uint64_t left);
   /// Reports registers that the instruction must not use yet.
   bool check(Warp &w, const Instr *i) override;
 
-  /// The operation at which the warp waits for the rest of its warpgroup.
+  /// Operation at which the warp waits for the rest of its warpgroup.
   const Instr *arrivedAt = nullptr;
   WgmmaOp arrived;
 
 private:
-  /// The last group that uses a register, plus one.
+  /// Last groups that write and read a register, plus one.
   struct Use {
     uint64_t writes = 0, reads = 0;
     bool any() const { return writes || reads; }
   };
   std::vector<Use> uses; ///< per 128 bytes of the register file
-  uint64_t group = 0;    ///< of the next operation
+  uint64_t group = 0;    ///< group of the next operation
 
-  /// A register of A as an operation since the last fence took it.
+  /// Register of A, as read by an operation since the last fence.
   struct Fragment {
     Slot slot;
     std::array<uint32_t, 32> lanes;
@@ -58,8 +58,8 @@ private:
   void clear(Warp &w);
 };
 
-/// Whether an instruction is wgmma.mma_async, and its registers of A, if it has
-/// any.
+/// Registers of A of a wgmma.mma_async instruction; empty for other
+/// instructions.
 struct WgmmaSources {
   bool isMultiply = false;
   const Slot *slots = nullptr;
@@ -67,7 +67,7 @@ struct WgmmaSources {
 };
 WgmmaSources wgmmaSources(const Warp &w, const Instr *i);
 
-/// Null before the first wgmma instruction of the warp.
+/// Returns null before the first wgmma instruction of the warp.
 inline WgmmaTracker *trackerOf(const Warp &w) {
   return static_cast<WgmmaTracker *>(w.wgmma.get());
 }

@@ -1,13 +1,11 @@
-//===- Wmma.cpp - wmma.load, wmma.store, wmma.mma -------------------------===//
+//===- Wmma.cpp - Matrix operations with wmma -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA, "Matrix multiply-accumulate operation using wmma instructions". It
-// leaves open which element a register holds. Here each has the place that it
-// has on an H200, which all fragments find by one rule: four threads share a
-// line of the matrix (a row; a column of B and of the accumulators of m8n32k16)
-// as in mma.sync, and further registers continue along the line, in the lower
-// eight lines and in the lower sixteen. It does not depend on the layout in
-// memory.
+// PTX ISA, "Matrix multiply-accumulate operation using wmma instructions".
+// Fragment layouts are unspecified; these are the layouts of an H200. As in
+// mma.sync, four threads share a line of the matrix (a row, or a column of B
+// and of the m8n32k16 accumulators). Further registers continue along the line,
+// in the lower eight lines, and in the lower sixteen, for any layout in memory.
 //===----------------------------------------------------------------------===//
 
 #include "Instructions.h"
@@ -31,7 +29,7 @@ enum class Matrix : uint8_t { A, B, C };
 struct ElementRow {
   std::string_view name;
   uint8_t bits;
-  ElementType type; ///< of factors
+  ElementType type; ///< type of A and B elements
 };
 constexpr ElementRow elements[] = {
     {"f16", 16, ElementType::F16},   {"bf16", 16, ElementType::BF16},
@@ -53,8 +51,8 @@ constexpr ShapeRow shapes[] = {
     {"m8n8k128", 8, 8, 128},
 };
 
-/// The table "Matrix Shape" of the ISA: types of A and B, those of C and D, and
-/// how many of the shapes, from which on. Narrow integers have .row.col only.
+/// Table "Matrix Shape" of the ISA: the types of A and B, the types of C and D,
+/// and the range of shapes. Narrow integers only support .row.col.
 struct FormRow {
   std::string_view factor, result, otherResult;
   uint8_t firstShape, numShapes;
@@ -68,11 +66,11 @@ constexpr FormRow forms[] = {
     {"b1", "s32", "s32", 6, 1, true},
 };
 
-/// A fragment: which elements of its matrix a thread holds, and where.
+/// Fragment layout: the matrix elements of each thread and their registers.
 struct Fragment {
   Matrix matrix = Matrix::A;
   unsigned rows = 0, columns = 0, bits = 0;
-  /// Registers, and bytes of each.
+  /// Number of registers, and bytes of each.
   unsigned registers = 0, laneBytes = 4;
 
   Fragment() = default;
@@ -81,7 +79,7 @@ struct Fragment {
         columns(matrix == Matrix::A ? shape.k : shape.n), bits(element.bits) {
     laneBytes = bits == 64 ? 8 : 4;
     registers = std::max(1u, rows * columns * bits / (laneBytes * 8 * 32));
-    // Those of f16 are as many for all shapes: the ones in excess are copies.
+    // f16 always uses eight registers; the excess registers contain copies.
     if (element.name == "f16" && matrix != Matrix::C)
       registers = 8;
   }
@@ -91,15 +89,15 @@ struct Fragment {
     return matrix == Matrix::B || (matrix == Matrix::C && columns > 16);
   }
 
-  /// Calls fn(lane, register, element in it, row, column) for each element of
-  /// each thread; `withCopies`: for copies of it as well.
+  /// Calls fn(lane, register, element index, row, column) for each element of
+  /// each thread; with `withCopies`, also for copies.
   template <typename Fn>
   void forElements(Fn fn, bool withCopies = false) const {
     unsigned lines = isTransposed() ? columns : rows;
     unsigned length = isTransposed() ? rows : columns;
-    // B and the accumulators of m8n32k16 lie like A and those of m32n8k16.
+    // B, and the accumulators of m8n32k16, mirror A and m32n8k16.
     bool isLengthFirst = matrix == Matrix::B && lines <= 16;
-    // Neighbours along a line; accumulators are in pairs.
+    // Neighbors along a line; accumulators are in pairs.
     unsigned run = matrix == Matrix::C ? 2 : perRegister();
     unsigned count =
         withCopies ? registers * perRegister() : lines * length / 32;
@@ -143,7 +141,7 @@ struct Fragment {
   }
 };
 
-/// Element `at` of a line of bytes, little endian down to its bits.
+/// Returns element `at` of a line of bytes, little endian down to the bit.
 uint64_t getElement(const uint8_t *line, unsigned at, unsigned bits) {
   uint64_t value = 0;
   if (bits < 8)
@@ -166,8 +164,8 @@ void putElement(uint8_t *line, unsigned at, unsigned bits, uint64_t value) {
 //===----------------------------------------------------------------------===//
 
 /// aux: registers in extra; b: stride in elements; a, imm: address; aux2:
-/// matrix | element << 2 | shape << 6 | row by row << 9 | is64 << 10 | space
-/// << 11.
+/// matrix | element << 2 | shape << 6 | row-major << 9 | is64 << 10 | space <<
+/// 11.
 struct Move {
   Fragment fragment;
   bool isRowMajor, is64;
@@ -179,10 +177,12 @@ struct Move {
         space(Space(i->aux2 >> 11)) {}
 };
 
-/// The ISA wants them aligned to a fragment, and chips access less at once.
+/// Bytes per access. The ISA requires alignment to a fragment, but chips use
+/// smaller accesses.
 constexpr unsigned pieceBytes = 16;
 
-/// Copies the matrix, line by line as it lies in memory; false after a finding.
+/// Copies the matrix line by line in memory order. Returns false after a
+/// finding.
 bool copyLines(Warp &w, const Instr *i, uint32_t mask, const Move &move,
                bool isStore, uint8_t lines[][maxLineBytes]) {
   const Fragment &f = move.fragment;
@@ -303,7 +303,7 @@ const Instr *multiplyFragments(Warp &w, const Instr *i, uint32_t mask) {
   WarpMmaOp op;
   op.a = elements[i->aux2 >> 3 & 15].type;
   op.b = elements[i->aux2 >> 7 & 15].type;
-  // Where only one of C and D is f16, the accumulators are f32.
+  // If only one of C and D is f16, the accumulators are f32.
   bool halfC = p.c.bits == 16, halfD = p.d.bits == 16, half = halfC && halfD;
   op.d = elements[i->aux2 >> 15 & 15].name == "s32" ? AccumulatorType::S32
          : half                                     ? AccumulatorType::F16
@@ -312,7 +312,7 @@ const Instr *multiplyFragments(Warp &w, const Instr *i, uint32_t mask) {
   op.columns = p.b.columns;
   op.saturate = i->aux2 >> 19 & 1;
   op.exclusiveOr = i->aux2 >> 20 & 1;
-  // A line more, since the second step begins within the first.
+  // One extra line, since the second step starts within the first.
   uint8_t a[(maxLines + 1) * warpRowBytes] = {};
   uint8_t b[(maxLines + 1) * warpRowBytes] = {};
   uint32_t cells[maxCells];
@@ -332,7 +332,7 @@ const Instr *multiplyFragments(Warp &w, const Instr *i, uint32_t mask) {
     cells[row * op.columns + column] =
         halfC && !half ? bitsOf(decode(FloatFormat::F16, value)) : value;
   });
-  // An H200 runs an MMA of tf32 in two steps (all bits of its results).
+  // An H200 computes a tf32 MMA in two steps (bit-exact).
   unsigned k = p.a.columns;
   Numerics numerics = numericsOf(w);
   op.k = op.a == ElementType::TF32 && numerics != Numerics::Exact ? k / 2 : k;
@@ -400,7 +400,7 @@ int indexOf(const Row (&rows)[N], std::string_view name) {
   return -1;
 }
 
-/// Removes the modifiers that name rows of the table; their indices in order.
+/// Removes the modifiers that name table rows. Returns their indices in order.
 template <typename Row, unsigned N>
 std::vector<unsigned> takeAll(Decoder &d, const Row (&rows)[N]) {
   std::vector<unsigned> found;
@@ -422,7 +422,8 @@ std::vector<bool> takeLayouts(Decoder &d) {
   return isRow;
 }
 
-/// The row for this shape and type, as a factor or as an accumulator.
+/// Returns the table row for a shape and a type of A and B, or of an
+/// accumulator.
 const FormRow *findForm(unsigned shape, std::string_view type,
                         bool isAccumulator) {
   for (const FormRow &form : forms)
@@ -503,7 +504,7 @@ void decodeMma(Decoder &d) {
   int rounding = d.takeAny({"rn", "rz", "rm", "rp"});
   int operation = d.takeAny({"and", "xor"});
   bool population = d.take("popc");
-  // Of f16 only the types of D and C are written.
+  // For f16, only the types of D and C are specified.
   if (type.size() == 2)
     type = {type[0], 0, 0, type[1]};
   if (layouts.size() != 2 || shape.size() != 1 || type.size() != 4)

@@ -1,4 +1,4 @@
-//===- InputFile.cpp - Rules of files that documents name -----------------===//
+//===- InputFile.cpp - Checks of input files ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -13,13 +13,13 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/// Whether the pipe has no name: it is reached through a descriptor.
+/// Returns true for a pipe that is reached through a descriptor only.
 static bool isUnnamedPipe(const std::string &path) {
   struct statfs system;
   return statfs(path.c_str(), &system) == 0 && system.f_type == PIPEFS_MAGIC;
 }
 
-/// The device that is always empty (Linux, devices.txt: 1 char, minor 3).
+/// Returns true for /dev/null (Linux, devices.txt: 1 char, minor 3).
 static bool isNullDevice(const struct stat &info) {
   return S_ISCHR(info.st_mode) && info.st_rdev == makedev(1, 3);
 }

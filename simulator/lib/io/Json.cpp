@@ -1,7 +1,7 @@
-//===- Json.cpp - Strict JSON with places ---------------------------------===//
+//===- Json.cpp - Strict JSON with locations ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A recursive parser of bounded depth.
+// Recursive parser of bounded depth.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/io/Json.h"
@@ -14,8 +14,8 @@ using namespace mx;
 
 namespace {
 
-/// Deeper than any manifest (kMaxDepth blocks of three levels), and far from
-/// the end of the stack.
+/// Exceeds the depth of any manifest (kMaxDepth blocks of three levels) and is
+/// far from overflowing the stack.
 constexpr unsigned kDeepest = 128;
 
 class Parser {
@@ -42,7 +42,7 @@ private:
   bool parseString(std::string &string);
   bool parseEscape(std::string &string);
   bool parseHex(uint32_t &code);
-  /// "true" and the like.
+  /// Parses "true", "false" or "null".
   bool parseWord(std::string_view word);
 
   bool atEnd() const { return at == text.size(); }
@@ -271,7 +271,7 @@ std::string mx::parseJson(std::string_view text, Json &value) {
 }
 
 //===----------------------------------------------------------------------===//
-// The reader
+// Reader
 //===----------------------------------------------------------------------===//
 
 std::string JsonReader::errorOf(const std::string &why) const {
@@ -416,7 +416,7 @@ double JsonReader::number() const {
     fail("expected a number");
     return 0;
   }
-  // Unlike strtod, independent of the process's locale.
+  // Independent of the locale of the process, unlike strtod.
   const char *begin = value->text.data();
   if (std::from_chars(begin, begin + value->text.size(), found).ec !=
       std::errc())

@@ -1,4 +1,4 @@
-//===- JsonWriter.cpp - text of JSON, piece by piece ----------------------===//
+//===- JsonWriter.cpp - Incremental writer of JSON ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // RFC 8259.
@@ -22,8 +22,8 @@ void JsonWriter::separate() {
   isFirst = false;
 }
 
-/// Bytes of the character that `s` begins with; 0: no UTF-8 (RFC 3629: no
-/// longer form than needed, no surrogates, nothing above U+10FFFF).
+/// Returns the length of the first UTF-8 character, or 0 if it is invalid (RFC
+/// 3629: overlong form, surrogate, or above U+10FFFF).
 static size_t lengthOfCharacter(std::string_view s) {
   auto byte = [&](size_t k) { return k < s.size() ? uint8_t(s[k]) : 0u; };
   uint32_t lead = byte(0);

@@ -1,4 +1,4 @@
-//===- Memory.cpp - Ends of processes without memory ----------------------===//
+//===- Memory.cpp - Process exit on memory exhaustion ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 

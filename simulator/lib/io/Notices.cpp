@@ -1,8 +1,8 @@
-//===- Notices.cpp - What tools say that is no error ----------------------===//
+//===- Notices.cpp - Notices and progress of tools ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The line of progress is written in one piece and leaves the cursor at its
-// begin, so that what anything else prints replaces it.
+// The progress line is written at once and leaves the cursor at its start, so
+// that other output overwrites it.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/io/Notices.h"
@@ -24,12 +24,12 @@ namespace {
 constexpr std::chrono::seconds kFirst{2}, kNext{1};
 constexpr std::string_view kErase = "\r\033[K";
 
-/// Whether the line is on the screen. Handlers of signals read it.
+/// Whether the line is visible. Read by signal handlers.
 std::atomic<bool> isDrawn{false};
 
-/// Safe in a handler of signals.
+/// Async-signal-safe.
 void write(std::string_view text) {
-  // A terminal that is gone is not told.
+  // Errors of a closed terminal are ignored.
   (void)!::write(STDERR_FILENO, text.data(), text.size());
 }
 
@@ -44,10 +44,10 @@ bool isTerminal() {
          std::string_view(kind) != "dumb";
 }
 
-/// What Ctrl-C did before.
+/// Previous action for Ctrl-C.
 struct sigaction before;
 
-/// Ends the process as Ctrl-C does, after the line.
+/// Erases the line and ends the process as Ctrl-C does.
 void interrupt(int signal) {
   Progress::erase();
   sigaction(signal, &before, nullptr);
@@ -70,18 +70,18 @@ Progress::Progress(const Notices &notices, const char *doing)
     : text(notices.tool + ": " + doing + ", ") {
   if (!notices.wanted || !isTerminal())
     return;
-  // Where the program ends itself (docs/guide/Run.md).
+  // For programs that exit without destructors (docs/guide/Run.md).
   static const int atEnd = std::atexit(erase);
   (void)atEnd;
   try {
     thread = std::thread(&Progress::show, this);
   } catch (const std::system_error &) {
-    return; // There are no more threads.
+    return; // no more threads available
   }
   struct sigaction action = {};
   action.sa_handler = interrupt;
   sigaction(SIGINT, &action, &before);
-  if (before.sa_handler == SIG_IGN) // as in the background of a shell
+  if (before.sa_handler == SIG_IGN) // as in background jobs of a shell
     sigaction(SIGINT, &before, nullptr);
 }
 
@@ -104,7 +104,7 @@ void Progress::erase() {
 }
 
 void Progress::show() {
-  // Signals are for the other threads.
+  // Other threads handle signals.
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, nullptr);
@@ -120,7 +120,7 @@ void Progress::show() {
 void Progress::draw(long seconds) {
   std::string line = text + std::to_string(seconds) + " s";
   winsize size = {};
-  // A line that wraps could not be erased.
+  // A wrapped line could not be erased.
   if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
     line = line.substr(0, size.ws_col - 1u);
   isDrawn = true;

@@ -1,9 +1,9 @@
-//===- Npy.cpp - Read and write NumPy .npy files --------------------------===//
+//===- Npy.cpp - Reader and writer of NumPy files -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The format: "\x93NUMPY", version, header length, a Python dict literal, the
-// items (NumPy Enhancement Proposal 1, numpy.lib.format). The header is parsed
-// strictly and the size of the file is checked before memory is taken for it.
+// Format: "\x93NUMPY", version, header length, a Python dict literal, the items
+// (NumPy Enhancement Proposal 1, numpy.lib.format). The header is parsed
+// strictly, and the file size is checked before memory is allocated.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/io/Npy.h"
@@ -54,7 +54,7 @@ constexpr char kMagic[] = "\x93NUMPY";
 constexpr size_t kMagicSize = 6;
 /// NumPy 2 itself stops at 64 dimensions.
 constexpr size_t kMaxRank = 64;
-/// Header text of a plain dtype and 64 dimensions stays far below this.
+/// Headers of a plain dtype and 64 dimensions are far shorter.
 constexpr uint64_t kMaxHeader = 1 << 16;
 
 struct FileCloser {
@@ -62,7 +62,7 @@ struct FileCloser {
 };
 using File = std::unique_ptr<FILE, FileCloser>;
 
-/// Text from the file, shortened and with unprintable bytes masked.
+/// Quotes text of the file, shortened and with unprintable bytes masked.
 std::string quoted(const std::string &text) {
   std::string out = "'";
   for (size_t i = 0; i < text.size() && i < 40; ++i)
@@ -70,7 +70,7 @@ std::string quoted(const std::string &text) {
   return out + (text.size() > 40 ? "...'" : "'");
 }
 
-/// Number of bytes, or false when it does not fit 63 bits.
+/// Computes the number of bytes; returns false if it exceeds 63 bits.
 bool byteCount(const std::vector<int64_t> &shape, size_t itemSize,
                uint64_t &bytes) {
   bytes = itemSize;
@@ -87,7 +87,7 @@ bool byteCount(const std::vector<int64_t> &shape, size_t itemSize,
   return true;
 }
 
-/// Parser of the dict literal. Each step returns a message or "".
+/// Parser of the dict literal. Each step returns an error message or "".
 class HeaderParser {
 public:
   explicit HeaderParser(const std::string &text) : text(text) {}
@@ -198,7 +198,7 @@ private:
         }
       if (pos == start)
         return expected("a dimension that is not negative");
-      take('L'); // Python 2 wrote long integers so
+      take('L'); // suffix of Python 2 long integers
       shape.push_back(dim);
       if (shape.size() > kMaxRank)
         return "expected at most 64 dimensions, found more";
@@ -213,7 +213,7 @@ private:
   bool haveDescr = false, haveFortran = false, haveShape = false;
 };
 
-/// The dtype of a descr such as "<f4" or "|u1".
+/// Parses the dtype of a descr such as "<f4" or "|u1".
 std::string parseDtype(const std::string &descr, std::string &dtype,
                        size_t &size) {
   const char *supported = "expected a little-endian dtype of b1, i1-i8, u1-u8, "
@@ -245,7 +245,7 @@ std::string readError(FILE *file, const std::string &what, uint64_t expected,
          ", found " + std::to_string(found) + " (truncated file)";
 }
 
-/// Everything up to the items.
+/// Reads everything before the items.
 std::string readHeader(FILE *file, HeaderParser &parser, std::string &text,
                        uint64_t &headerEnd) {
   unsigned char prefix[12] = {};
@@ -289,7 +289,7 @@ std::string readItems(FILE *file, uint64_t headerEnd, uint64_t bytes,
   auto noMemory = [&] {
     return "no memory for the " + std::to_string(bytes) + " bytes of data";
   };
-  // A regular file tells its size, so nothing is allocated for a lie.
+  // Check the size of a regular file before allocating.
   struct stat info;
   bool isRegular = fstat(fileno(file), &info) == 0 && S_ISREG(info.st_mode);
   if (isRegular) {
@@ -300,7 +300,7 @@ std::string readItems(FILE *file, uint64_t headerEnd, uint64_t bytes,
              " bytes of data after the header, found " + std::to_string(found) +
              (found < bytes ? " (truncated file)" : " (trailing bytes)");
   }
-  // Pipes do not: grow as the bytes come.
+  // The size of a pipe is unknown: grow with the data.
   uint64_t chunk = isRegular ? bytes : 64 << 20;
   data.clear();
   for (uint64_t got = 0; got < bytes;) {
@@ -330,7 +330,7 @@ std::string readFile(FILE *file, NpyArray &array) {
   e = parseDtype(header.descr, result.dtype, itemSize);
   if (!e.empty())
     return e;
-  // With at most one dimension above 1 both orders are the same bytes.
+  // With at most one dimension above 1, C and Fortran order are equal.
   int wide = 0;
   for (int64_t dim : header.shape)
     wide += dim > 1;
@@ -350,7 +350,8 @@ std::string readFile(FILE *file, NpyArray &array) {
   return "";
 }
 
-/// Version 1.0, padded so that the items start at a multiple of 64 bytes.
+/// Writes version 1.0, padded so that the items start at a multiple of 64
+/// bytes.
 std::string makeHeader(const NpyArray &array) {
   bool oneByte = npyItemSize(array.dtype) == 1;
   std::string dict = std::string("{'descr': '") + (oneByte ? "|" : "<") +

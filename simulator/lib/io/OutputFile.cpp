@@ -1,4 +1,4 @@
-//===- OutputFile.cpp - Write whole files or none -------------------------===//
+//===- OutputFile.cpp - Atomic output files -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@ namespace {
 
 using Pieces = std::initializer_list<std::string_view>;
 
-/// Writes and closes `file`, unless it is -1. Returns 0 or an error number.
+/// Writes and closes `file` unless it is -1. Returns 0 or an error number.
 int writeAndClose(int file, Pieces pieces) {
   if (file < 0)
     return errno;
@@ -29,11 +29,11 @@ int writeAndClose(int file, Pieces pieces) {
       else if (errno != EINTR)
         error = errno;
     }
-  // Full disks may report here only.
+  // A full disk may be reported by close only.
   return close(file) && !error ? errno : error;
 }
 
-/// Returns a copy of the standard stream that writes to this file, or -1.
+/// Returns a duplicate of the standard stream that refers to this file, or -1.
 int copyStandardStream(const struct stat &file) {
   struct stat other;
   for (int stream : {STDOUT_FILENO, STDERR_FILENO})
@@ -43,8 +43,8 @@ int copyStandardStream(const struct stat &file) {
   return -1;
 }
 
-/// Replaces a regular file, with its permissions if `old` is not null; writes
-/// it in place where its folder takes no other file. Returns 0 or an error
+/// Replaces a regular file; keeps its permissions if `old` is not null. Writes
+/// in place if the folder does not accept new files. Returns 0 or an error
 /// number.
 int replace(const std::string &path, const struct stat *old, Pieces pieces) {
   namespace fs = std::filesystem;
@@ -59,7 +59,7 @@ int replace(const std::string &path, const struct stat *old, Pieces pieces) {
   fs::path target = path;
   while (fs::is_symlink(target, code))
     target = target.parent_path() / fs::read_symlink(target, code);
-  // The number separates threads, O_EXCL processes of several containers.
+  // The number distinguishes threads, O_EXCL processes in different containers.
   static std::atomic<unsigned> number{0};
   std::string beside;
   int file;
@@ -68,7 +68,7 @@ int replace(const std::string &path, const struct stat *old, Pieces pieces) {
              std::to_string(number++) + ".tmp";
     file = open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   } while (file < 0 && errno == EEXIST);
-  // On a full disk the old file stays.
+  // On a full disk, keep the old file.
   if (file < 0)
     return errno == ENOSPC || errno == EDQUOT ? errno : writeInPlace();
   if (old)
@@ -78,7 +78,7 @@ int replace(const std::string &path, const struct stat *old, Pieces pieces) {
     error = errno;
   if (error)
     unlink(beside.c_str());
-  // A file that is a mount of its own has no other name.
+  // A mount point cannot be renamed over.
   return error == EBUSY ? writeInPlace() : error;
 }
 

@@ -1,19 +1,19 @@
-//===- Printable.cpp - Text from files on terminals -----------------------===//
+//===- Printable.cpp - Safe printing of untrusted text --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/io/Printable.h"
 
-/// Bytes of the character at the start of the text; 0 where it must not be
-/// printed: a control character (U+0000 to U+001F, U+007F to U+009F) or no
-/// UTF-8.
+/// Returns the length of the first character, or 0 if it must not be printed: a
+/// control character (U+0000 to U+001F, U+007F to U+009F) or invalid UTF-8.
 static size_t printableBytes(std::string_view text) {
   auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   unsigned first = byte(0);
   if (first < 0x80)
     return first == '\n' || first == '\t' || (first >= 0x20 && first != 0x7F);
   size_t bytes = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  // The rest are continuations, overlong forms and what is beyond U+10FFFF.
+  // Others are continuation bytes, overlong forms and code points above
+  // U+10FFFF.
   if (first < 0xC2 || first > 0xF4 || bytes > text.size())
     return 0;
   for (size_t i = 1; i < bytes; ++i)

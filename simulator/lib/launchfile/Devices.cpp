@@ -1,9 +1,9 @@
-//===- Devices.cpp - launch files with several devices --------------------===//
+//===- Devices.cpp - Launch files with several devices --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each entry of "devices" is what a launch file without it has at the top:
-// memory, launches and outputs. Buffers of all devices come first, as arguments
-// of one device may be addresses of another.
+// Each entry of "devices" contains memory, launches and outputs, like the top
+// level of a launch file for one device. Buffers of all devices are created
+// first because arguments may be addresses on other devices.
 //===----------------------------------------------------------------------===//
 
 #include "LaunchFileImpl.h"

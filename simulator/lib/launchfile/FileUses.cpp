@@ -1,8 +1,8 @@
-//===- FileUses.cpp - the files of a run ----------------------------------===//
+//===- FileUses.cpp - Conflicts between files of a run --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Files are compared as the system knows them, so that links and other ways to
-// write a path do not hide that two are the same.
+// Files are compared by identity, so links and other spellings of a path are
+// recognized.
 //===----------------------------------------------------------------------===//
 
 #include "FileUses.h"
@@ -15,15 +15,15 @@
 using namespace mx::sim;
 namespace fs = std::filesystem;
 
-/// The same for all paths to one file; empty for devices and pipes, which may
-/// have many uses.
+/// Identity of a file, independent of the path. Empty for devices and pipes,
+/// which may be used more than once.
 static std::string identityOf(const std::string &path) {
   struct stat info;
   if (stat(path.c_str(), &info) == 0)
     return S_ISREG(info.st_mode)
                ? std::to_string(info.st_dev) + ":" + std::to_string(info.st_ino)
                : "";
-  // A new file: its folder and name identify it.
+  // A new file is identified by its folder and name.
   std::error_code code;
   fs::path absolute = fs::absolute(path, code);
   fs::path folder = fs::weakly_canonical(absolute.parent_path(), code);
@@ -62,7 +62,7 @@ bool LaunchFile::checkFiles() {
 bool LaunchFile::checkFiles(const Json &root) {
   if (options.isolated)
     return true;
-  std::string found; // of a wrong form, which later reads report
+  std::string found; // malformed JSON, reported later
   JsonReader json(root, "", found);
   if (json.has("modules"))
     for (const JsonReader &m : json["modules"].elements())

@@ -1,8 +1,8 @@
-//===- FileUses.h - the files of a run --------------------------*- C++ -*-===//
+//===- FileUses.h - Conflicts between files of a run ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An output over an input or over another output would be lost work: it is
-// refused before anything runs.
+// Refuses outputs that would overwrite an input or another output, before
+// anything runs.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_LAUNCHFILE_FILEUSES_H
@@ -15,8 +15,8 @@ namespace mx::sim {
 
 class FileUses {
 public:
-  /// `what` says in messages whose file it is. Empty, or why not: a file that
-  /// is written has no other use.
+  /// `what` describes the file in messages. Returns an error if a written file
+  /// has another use, else "".
   std::string reads(const std::string &path, const std::string &what) {
     return add(path, {what, false});
   }
@@ -31,7 +31,7 @@ private:
   };
   std::string add(const std::string &path, Use use);
 
-  std::map<std::string, Use> uses; ///< the first of each file
+  std::map<std::string, Use> uses; ///< first use of each file
 };
 
 } // namespace mx::sim

@@ -1,8 +1,8 @@
-//===- LaunchFile.cpp - launches described in JSON ------------------------===//
+//===- LaunchFile.cpp - Launches described in JSON ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reads a launch file, makes its buffers, runs its launches, writes its
-// outputs. Everything that is wrong with the file is one message.
+// Reads a launch file, creates its buffers, runs its launches and writes its
+// outputs. The first error ends the run.
 //===----------------------------------------------------------------------===//
 
 #include "LaunchFileImpl.h"
@@ -42,8 +42,8 @@ std::string LaunchFile::resolve(const std::string &name, bool isOutput,
   return "";
 }
 
-/// What is wrong with a file that is given for a launch file and is of another
-/// kind; empty for JSON, if only nearly.
+/// Describes the kind of a file that is not a launch file. Empty if the text
+/// resembles JSON.
 static std::string whyNoLaunchFile(std::string_view text) {
   std::string found;
   if (beginsAsPtx(text))
@@ -85,7 +85,7 @@ std::string LaunchFile::parseModule(const std::string &path,
          ": " + d.message;
 }
 
-/// What to do where modules do not go together.
+/// Returns advice for modules that cannot be linked.
 std::string LaunchFile::adviceOnModules() const {
   std::string named, given;
   for (const LoadedModule &m : modules)
@@ -97,8 +97,8 @@ std::string LaunchFile::adviceOnModules() const {
          ": a recorded launch is run without another file";
 }
 
-/// Returns advice for findings without source lines in modules of nvcc. A bad
-/// launch has no source line.
+/// Returns advice for findings without source lines in modules compiled by
+/// nvcc. A bad launch never has a source line.
 std::string LaunchFile::adviceOnLines() const {
   for (const LaunchReport &r : result.reports)
     for (const Finding &f : r.findings)
@@ -112,7 +112,7 @@ std::string LaunchFile::adviceOnLines() const {
   return "";
 }
 
-/// Modules see each other's symbols, then their variables get memory.
+/// Links the modules, then allocates their variables.
 bool LaunchFile::linkModules() {
   std::string why;
   if (modules.size() > 1) {
@@ -186,7 +186,8 @@ bool LaunchFile::readArguments(const JsonReader &json, const KernelInfo &kernel,
   return true;
 }
 
-/// Finds the kernel that matches a name most closely. Fails if several do.
+/// Finds the kernel with the closest match of names. Fails if several match
+/// equally.
 bool LaunchFile::findKernel(const JsonReader &json, Module *&module,
                             const KernelInfo *&kernel) {
   std::string name = json.string(), all;
@@ -327,8 +328,8 @@ static constexpr std::pair<const char *, const char *> kDtypes[] = {
     {"e4m3", "u1"}, {"e5m2", "u1"}, {"ue8m0", "u1"}, {"e2m1x2", "u1"},
 };
 
-/// NumPy's dtype for a name in a launch file; empty where there is none, and
-/// `names` are those that there are.
+/// Returns the NumPy dtype for a name in a launch file, or "". `names` receives
+/// the accepted names.
 static std::string dtypeOf(const std::string &name, std::string &names) {
   for (auto &[key, value] : kDtypes) {
     if (name == key)
@@ -535,15 +536,14 @@ bool LaunchFile::runDevice(const JsonReader &json) {
     return false;
   if (!(json.has("launches") ? runSteps(json["launches"]) : oneLaunch(json)))
     return false;
-  // What a run with findings has computed helps to understand them; of bad
-  // input nothing comes.
+  // Outputs of a run with findings help to debug it; bad input produces none.
   return result.exitStatus() == kExitBadInput || writeOutputs(json, true);
 }
 
 bool LaunchFile::runSteps(const JsonReader &json) {
   for (const JsonReader &step : json.elements()) {
     bool good = false;
-    // What is no kernel ends only after those before it.
+    // Host operations wait for all earlier steps.
     if (!step.has("kernel"))
       perform([&memory = memory()] { memory.settle(); });
     if (step.has("memset")) {
@@ -574,7 +574,7 @@ LaunchFileResult mx::sim::runLaunchFile(const LaunchFileOptions &options) {
 
 bool mx::sim::parseChecks(std::string_view text, uint32_t &checks,
                           std::string &error) {
-  // "-race" takes away, from all where nothing stands before.
+  // "-race" removes a check; a list that starts with '-' removes from all.
   checks = text.substr(0, 1) == "-" ? kCheckAll : kCheckNone;
   if (text == "none")
     return true;

@@ -1,8 +1,8 @@
-//===- LaunchValues.cpp - buffers, tensor maps and arguments --------------===//
+//===- LaunchValues.cpp - Buffers, tensor maps and arguments --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The memory that a launch file describes, and the bytes of its values: the
-// same for arguments, fields of structs, patches of buffers and globals.
+// Memory that a launch file describes, and the encoding of values in arguments,
+// struct fields, patches and globals.
 //===----------------------------------------------------------------------===//
 
 #include "LaunchFileImpl.h"
@@ -222,7 +222,7 @@ static void append(std::vector<uint8_t> &bytes, T v) {
   bytes.insert(bytes.end(), p, p + sizeof v);
 }
 
-/// Replaces `bytes` by those that two digits each spell.
+/// Decodes pairs of hexadecimal digits into `bytes`.
 static bool readHex(std::string_view digits, std::vector<uint8_t> &bytes) {
   bytes.clear();
   for (size_t at = 0; at + 2 <= digits.size(); at += 2) {
@@ -345,7 +345,7 @@ bool LaunchFile::structure(const JsonReader &json, std::vector<uint8_t> &bytes,
     std::vector<uint8_t> part;
     unsigned partAlign = 1;
     uint64_t at = field["offset"].unsignedInteger();
-    // The field's own offset takes the name; a buffer's is 'buffer_offset'.
+    // "offset" is the offset of the field; "buffer_offset" is for buffers.
     if (field.failed() ||
         !value(field, part, partAlign, {"offset", "buffer_offset"}))
       return false;

@@ -1,8 +1,8 @@
-//===- Template.cpp - launch files to fill in -----------------------------===//
+//===- Template.cpp - Templates of launch files ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What PTX tells of a launch is written; what it does not tell is "?", which
-// the reader of launch files asks for.
+// Values that the PTX implies are filled in. Others are "?", which the reader
+// of launch files rejects.
 //===----------------------------------------------------------------------===//
 
 #include "LaunchFileImpl.h"
@@ -15,7 +15,7 @@ using mx::Json, mx::JsonReader, mx::JsonWriter;
 static constexpr const char *kOpen = "?";
 
 //===----------------------------------------------------------------------===//
-// What is still open
+// Unfilled values
 //===----------------------------------------------------------------------===//
 
 static void findOpen(const JsonReader &json, std::vector<JsonReader> &open) {
@@ -45,18 +45,18 @@ bool LaunchFile::isFilledIn(const JsonReader &json) {
 }
 
 //===----------------------------------------------------------------------===//
-// The template
+// Template
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// A value of the arguments, by what its bytes are used for.
+/// A value of the arguments, classified by use.
 struct Value {
   ParameterUse use;
   uint32_t bytes;
   std::string type;  ///< of a number
   std::string name;  ///< of a buffer or tensor map
-  unsigned rank = 0; ///< of a tensor map; 0: not known
+  unsigned rank = 0; ///< of a tensor map; 0 if unknown
 };
 
 class Template {
@@ -83,7 +83,7 @@ private:
 
 } // namespace
 
-/// Compilers name parameters after the kernel: what follows is enough.
+/// Returns the name without the prefix that compilers derive from the kernel.
 std::string Template::nameOf(const ParameterInfo &p) const {
   std::string prefix = kernel.name + "_";
   return p.name.compare(0, prefix.size(), prefix) == 0 &&
@@ -94,7 +94,7 @@ std::string Template::nameOf(const ParameterInfo &p) const {
 
 Value Template::valueOf(const ParameterInfo &p, const ParameterWord &w) const {
   std::string type = std::string(w.type);
-  // What an instruction of packed floats or of another width takes is bits.
+  // Operands of packed or other-width instructions are opaque bits.
   std::string integer = "i" + std::to_string(8 * w.bytes);
   bool isFloat =
       w.use == ParameterUse::Number &&
@@ -106,13 +106,13 @@ Value Template::valueOf(const ParameterInfo &p, const ParameterWord &w) const {
   return {w.use, w.bytes, isFloat ? type : integer, name, w.rank};
 }
 
-/// A parameter that is not one word.
+/// Returns true for a parameter of more than one word.
 bool Template::isStruct(const ParameterInfo &p) const {
   return p.use != ParameterUse::TensorMap &&
          (p.type.find('[') != std::string::npos || p.bytes > 8);
 }
 
-/// Words of vectors of more bytes have no value of their own.
+/// Words of vectors wider than 8 bytes are not values.
 static bool isValue(const ParameterWord &w) {
   return w.bytes <= 8 || w.use == ParameterUse::TensorMap;
 }
@@ -131,7 +131,7 @@ std::vector<Value> Template::valuesOf(const ParameterInfo &p) const {
   return values;
 }
 
-/// The last buffer that is no tensor map's: kernels write to the last ones.
+/// Last buffer that is not a tensor map's: kernels usually write to the last.
 std::string Template::aBuffer() const {
   std::string name = "name";
   for (const ParameterInfo &p : kernel.parameters)
@@ -168,7 +168,7 @@ std::string Template::note(const ParameterInfo &p) const {
   return s + "its fields are those that the kernel uses";
 }
 
-/// Writes the member of an argument or a field.
+/// Writes the members of an argument or a field.
 void Template::writeValue(const Value &v) {
   switch (v.use) {
   case ParameterUse::Address:
@@ -216,7 +216,7 @@ void Template::writeShape(const char *key,
   json.endArray();
 }
 
-/// Writes a buffer for each address and tensor map, and the tensor maps.
+/// Writes a buffer for each address and tensor map, then the tensor maps.
 void Template::writeMemory() {
   std::vector<Value> maps;
   auto open = [&](const char *key, unsigned count) {
@@ -244,7 +244,7 @@ void Template::writeMemory() {
         json.member("buffer", map.name);
         json.member("type", kOpen);
         open("dims", dims);
-        // The innermost dimension has no stride.
+        // The innermost dimension has no stride entry.
         open("strides", map.rank ? dims - 1 : dims);
         open("box", dims);
         json.member("swizzle", kOpen);

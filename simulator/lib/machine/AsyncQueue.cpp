@@ -1,4 +1,4 @@
-//===- AsyncQueue.cpp - who completes next --------------------------------===//
+//===- AsyncQueue.cpp - Completion of asynchronous operations -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -11,7 +11,8 @@ using namespace mx::sim;
 bool AsyncQueue::completeOne(Random *random, bool hasTurn, uint32_t lastRound) {
   if (ops.empty())
     return false;
-  // From a random place on, the first that nothing of its line precedes.
+  // Start at a random index; take the first operation without a predecessor in
+  // its line.
   size_t start = random ? random->below(uint32_t(ops.size())) : 0;
   for (size_t k = 0; k < ops.size(); ++k) {
     size_t at = (start + k) % ops.size();

@@ -1,13 +1,9 @@
-//===- AsyncQueue.h - operations between issue and completion ---*- C++ -*-===//
+//===- AsyncQueue.h - Asynchronous operations in flight ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Bulk copies, tcgen05 operations and cp.async take effect some time after they
-// were issued. With seed 0 most take effect as they are issued, which is one of
-// the legal orders and the fastest to simulate; copies into shared memory come
-// when the issuing warp next waits, as programs may tell the mbarrier after the
-// copy how much to expect. Any other seed keeps all of them here and picks who
-// is next at random, within what the PTX ISA promises: operations of one line
-// complete in the order of their issue.
+// Bulk copies, tcgen05 operations and cp.async complete some time after their
+// issue. The seed selects the order of completion, as far as the PTX ISA
+// permits: operations of a line complete in issue order.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_MACHINE_ASYNCQUEUE_H
@@ -24,8 +20,8 @@
 
 namespace mx::sim {
 
-/// A small generator whose sequence is the same everywhere (SplitMix64 by
-/// Steele, Lea and Flood, "Fast splittable pseudorandom number generators").
+/// Portable random number generator (SplitMix64 by Steele, Lea and Flood, "Fast
+/// splittable pseudorandom number generators").
 class Random {
 public:
   explicit Random(uint64_t seed = 0) : state(seed) {}
@@ -35,7 +31,7 @@ public:
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
     return z ^ (z >> 31);
   }
-  /// A number below `n`, which must not be 0.
+  /// Returns a number less than `n`; `n` must not be 0.
   uint32_t below(uint32_t n) { return uint32_t(next() >> 32) % n; }
   bool oneIn(uint32_t n) { return below(n) == 0; }
 
@@ -43,11 +39,11 @@ private:
   uint64_t state;
 };
 
-/// Groups of asynchronous operations of one warp: cp.async and cp.async.bulk
-/// each have such a sequence (commit_group, wait_group).
+/// Groups of asynchronous operations of a warp. cp.async and cp.async.bulk
+/// have separate sequences (commit_group, wait_group).
 class CompletionGroups {
 public:
-  /// An operation of the group that is open now; returns the group's number.
+  /// Adds an operation to the open group and returns the group number.
   uint64_t add() {
     ++outstanding.back();
     return first + outstanding.size() - 1;
@@ -62,7 +58,8 @@ public:
   }
   /// Number of groups committed so far.
   uint64_t committed() const { return first + outstanding.size() - 1; }
-  /// True when at most the `n` most recently committed groups are pending.
+  /// Returns true if at most the `n` most recently committed groups are
+  /// pending.
   bool atMost(uint64_t n) const { return first + n >= committed(); }
 
 private:
@@ -73,36 +70,41 @@ private:
     }
   }
 
-  uint64_t first = 0; ///< number of the oldest group that is kept
-  /// Operations under way, per group; the last group is open.
+  uint64_t first = 0; ///< number of the oldest group in `outstanding`
+  /// Pending operations per group; the last group is open.
   std::deque<uint32_t> outstanding = {0};
 };
 
-/// Who issued an operation, for findings.
+/// Issuer of an operation, for findings.
 struct AsyncIssuer {
   Warp *warp = nullptr;
   const Instr *instr = nullptr;
   uint32_t lanes = 0;
 };
 
+/// Issued operations of a cluster. Seed 0 completes most operations at issue, a
+/// legal order and the fastest to simulate. Copies into shared memory are the
+/// exception: they complete when the issuing warp next waits, because a program
+/// may set the expected bytes of the mbarrier after the copy. Other seeds queue
+/// all operations and complete them in random order.
 class AsyncQueue {
 public:
   using Action = std::function<Fault()>;
-  /// Operations of line 0 have no order.
+  /// Line of operations without order.
   static constexpr uint32_t kNoLine = 0;
 
-  /// `round`: the scheduling pass in which it is issued.
+  /// Queues an operation issued in scheduling pass `round`.
   void push(const AsyncIssuer &issuer, uint32_t line, uint32_t round,
             bool needsTurn, Action action) {
     ops.push_back({issuer, line, round, needsTurn, std::move(action)});
   }
   bool empty() const { return ops.empty(); }
 
-  /// Completes one operation that may be next, the oldest without `random`;
-  /// false when there is none (without the turn, those that need it are left).
-  /// Those issued after `lastRound` are too young.
+  /// Completes one eligible operation: a random one, or the oldest without
+  /// `random`. Skips operations issued after `lastRound`, and operations that
+  /// need the turn unless `hasTurn`. Returns false if none is eligible.
   bool completeOne(Random *random, bool hasTurn, uint32_t lastRound = ~0u);
-  /// True when an operation waits for the turn only.
+  /// Returns true if an operation only waits for the turn.
   bool wantsTurn() const;
 
 private:

@@ -1,7 +1,7 @@
-//===- CallPlan.cpp - which functions become routines ---------------------===//
+//===- CallPlan.cpp - Choice between inlining and routines ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decided before anything is decoded, from the graph of calls: see Calls.cpp.
+// Analyzes the call graph before any instruction is decoded; see Calls.cpp.
 //===----------------------------------------------------------------------===//
 
 #include "Decoder.h"
@@ -10,22 +10,21 @@ using namespace mx::sim;
 using ptx::Function;
 using ptx::Operand;
 
-/// Instructions that all copies of a function may have together.
+/// Limit on the instructions of all inlined copies of a function.
 constexpr uint64_t kMostInPlace = 50000;
-/// In place, one in the other.
+/// Limit on the nesting depth of inlined calls.
 constexpr size_t kMostNested = 200;
 
 static bool isCall(const ptx::Instruction &i) { return i.opcode == "call"; }
 
-/// The operand of a call that names the callee.
 static const Operand *calleeOf(const ptx::Instruction &i) {
   size_t k = !i.operands.empty() && i.operands[0].kind == Operand::List;
   return k < i.operands.size() ? &i.operands[k] : nullptr;
 }
 
-/// Looks at what the kernel can reach, before anything is decoded.
+/// Selects the routines among the functions reachable from `kernel`.
 void Decoder::planCalls(const Function &kernel) {
-  // Functions whose address is taken, in code and in initialisers.
+  // Functions with their address taken, in code and in initializers.
   std::vector<const Function *> taken;
   auto take = [&](const ptx::Module &m, std::string_view name) {
     auto it = m.functionByName.find(name);
@@ -44,10 +43,11 @@ void Decoder::planCalls(const Function &kernel) {
         take(*m, fix.target);
   }
 
-  // Depth first: cycles, and how long each function would be in place.
+  // Depth-first traversal: finds cycles and the inlined length of each
+  // function.
   struct Visit {
     const Function *f;
-    size_t next; ///< instruction
+    size_t next; ///< next instruction
     uint64_t total;
   };
   enum { New, Open, Done };
@@ -86,14 +86,15 @@ void Decoder::planCalls(const Function &kernel) {
       hasIndirect = true;
     }
     if (g && state[g] == New) {
-      open(g); // this instruction is looked at again after it
+      open(g); // visit this instruction again after the callee
       continue;
     }
     ++v.next;
     if (!g)
       continue;
     ++sites[g];
-    // A routine that is open calls itself; and no program nests so deeply.
+    // A function on the traversal stack is recursive. No real program nests
+    // calls beyond the limit.
     if (state[g] == Open || stack.size() > kMostNested)
       routineOf[g];
     else if (!routineOf.count(g))
@@ -102,8 +103,8 @@ void Decoder::planCalls(const Function &kernel) {
   if (hasIndirect)
     for (const Function *t : taken)
       routineOf[t];
-  // Callees are Done before their callers, so sites are complete only now:
-  // what is long and called often is a routine.
+  // Call counts are complete only now, since callees finish before their
+  // callers. Long functions with many calls become routines.
   for (auto &[f, n] : sites)
     if (n > 1 && length[f] * n > kMostInPlace)
       routineOf[f];

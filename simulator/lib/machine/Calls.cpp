@@ -1,12 +1,11 @@
-//===- Calls.cpp - functions in place and as routines ---------------------===//
+//===- Calls.cpp - Inlined calls and routines -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A call is decoded in place, which costs nothing when it runs. What cannot
-// be, a function that calls itself or one that is called through a pointer,
-// and what would make the program too long, becomes a routine: it is decoded
-// once and has frames on a stack in local memory. A frame begins with where to
-// go on, then come arguments and results as the caller and the callee both see
-// them, then variables, then the registers of an outer activation.
+// The decoder inlines calls, so they cost nothing at run time. Recursive
+// functions, functions called through pointers, and large functions with many
+// calls become routines, decoded once, with frames on a stack in local memory:
+// the return address, arguments and results (in a layout shared by caller and
+// callee), variables, and the saved registers of an outer activation.
 //===----------------------------------------------------------------------===//
 
 #include "Decoder.h"
@@ -21,7 +20,8 @@ using ptx::Operand;
 using ptx::Space;
 using ptx::Type;
 
-/// For frames whose number is not known: recursion, calls through pointers.
+/// Stack bytes if the number of frames is unknown: recursion, calls through
+/// pointers.
 constexpr uint32_t kOpenStack = 16384;
 
 uint64_t mx::sim::addressOfFunction(const Function &f) {
@@ -32,7 +32,7 @@ uint64_t mx::sim::addressOfFunction(const Function &f) {
 // The stack
 //===----------------------------------------------------------------------===//
 
-/// Emits what sets up the stack; its place is filled in by finishStack.
+/// Emits the stack setup; finishStack fills in its operands.
 size_t Decoder::beginStack() {
   framePointer = newRegister(4);
   stackPointer = newRegister(4);
@@ -51,7 +51,7 @@ void Decoder::finishStack(size_t init) {
       uint32_t(std::min<uint64_t>(bytes, 1u << 20) + 15) & ~15u;
 }
 
-/// The address of `offset` in local or parameter space as a value.
+/// Returns the address of `offset` in local or parameter space as a value.
 Slot Decoder::localAddress(uint64_t offset, unsigned laneBytes) {
   if (!routine)
     return constant(offset, laneBytes);
@@ -70,7 +70,7 @@ Slot Decoder::localAddress(uint64_t offset, unsigned laneBytes) {
 
 namespace {
 
-/// Where arguments and results lie in a frame: one after the other, aligned.
+/// Layout of arguments and results in a frame: consecutive and aligned.
 class FrameLayout {
 public:
   uint32_t place(uint64_t bytes, uint32_t align) {
@@ -112,7 +112,7 @@ void Decoder::decodeRoutine(const Function &f, Routine &r) {
   guard = kNoSlot;
   routine = &r;
   frame = &own;
-  predicateBytes = 0; // predicates of its own
+  predicateBytes = 0; // do not share predicate registers with the caller
   r.entry = program.code.size();
 
   FrameLayout layout;
@@ -152,7 +152,7 @@ void Decoder::decodeRoutine(const Function &f, Routine &r) {
   routine = nullptr;
   predicateBytes = 0;
 
-  // What the frame has room for, now that all registers are known.
+  // All registers are known now, so reserve their save area in the frame.
   uint32_t list = program.extra.size(), saved = 0;
   for (auto [slot, bytes] : r.registers) {
     program.extra.push_back(slot);
@@ -173,7 +173,7 @@ void Decoder::decodeRoutine(const Function &f, Routine &r) {
     fill(program.code[k]);
 }
 
-/// Between a register or constant and an offset of the own frame.
+/// Copies between a register or constant and an offset in the current frame.
 void Decoder::moveFrame(const Operand &op, uint32_t offset, bool load) {
   unsigned bytes = laneBytesOf(op);
   Slot s = load ? def(op, 0) : use(op, bytes);
@@ -195,7 +195,7 @@ void Decoder::leave() {
   emit(leaveRoutine);
 }
 
-/// The instruction after the current one, when its predicate is false.
+/// Emits a branch over the current instruction for lanes with a false guard.
 void Decoder::skipUnlessGuard() {
   if (guard == kNoSlot)
     return;
@@ -206,7 +206,7 @@ void Decoder::skipUnlessGuard() {
 
 void Decoder::ret() {
   if (frame->caller) {
-    // A jump after the last instruction of the inlined function.
+    // Jump past the last instruction of the inlined function.
     branch(guard, false, frame->function->body.size());
     return;
   }
@@ -288,7 +288,6 @@ void Decoder::callInPlace(const Function &target,
       inner.locals[formals[n]] = place(*actuals[n].var);
     }
   };
-  // Registers are copied there and back.
   auto bindRegisters = [&](const std::vector<uint32_t> &formals,
                            const std::vector<Operand> &actuals, bool isResult) {
     for (size_t n = 0; n < formals.size(); ++n) {
@@ -318,7 +317,7 @@ void Decoder::callInPlace(const Function &target,
   if (!failure.empty())
     return;
 
-  // decodeInstruction is entered again: keep what belongs to this one.
+  // decodeInstruction is reentered; save the state of this instruction.
   const ptx::Instruction *savedInst = inst;
   emit(nop);
   decodeFunction(inner);
@@ -329,7 +328,8 @@ void Decoder::callInPlace(const Function &target,
   bindRegisters(target.resultRegs, results, true);
 }
 
-/// Writes the arguments into a new frame, goes there, and reads the results.
+/// Stores the arguments into a new frame, calls the routine, and loads the
+/// results.
 void Decoder::callRoutineAt(const Function *target, const Operand *pointer,
                             const std::vector<Operand> &args,
                             const std::vector<Operand> &results) {
@@ -363,8 +363,8 @@ void Decoder::callRoutineAt(const Function *target, const Operand *pointer,
     program.extra.resize(functionTable + module.numFunctions, kNoSlot);
   }
 
-  // The lanes meet after the call. An activation of the same call may be
-  // waiting there already: then they meet at the second place.
+  // Lanes reconverge after the call. If an activation of the same call already
+  // waits at the first convergence point, they use the second:
   //     call; meet; bra end; meet; end: results
   uint32_t header = program.extra.size();
   size_t at = program.code.size();
@@ -396,8 +396,8 @@ void Decoder::callRoutineAt(const Function *target, const Operand *pointer,
   take.aux = list;
 }
 
-/// A call of what the machine itself provides: a handler that finds its
-/// arguments where the caller has stored them.
+/// Calls a function provided by the machine. Its handler reads the arguments
+/// from the places where the caller stored them.
 void Decoder::callSystem(const SystemCall &system,
                          const std::vector<Operand> &args,
                          const std::vector<Operand> &results) {

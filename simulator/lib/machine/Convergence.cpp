@@ -1,9 +1,9 @@
-//===- Convergence.cpp - where lanes that parted meet again ---------------===//
+//===- Convergence.cpp - Convergence points of divergent branches ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Immediate post-dominators of the branches, by the algorithm of Cooper,
-// Harvey and Kennedy on the reversed graph, and a convergence instruction in
-// front of each.
+// Computes the immediate post-dominators of branches by the algorithm of
+// Cooper, Harvey and Kennedy on the reversed graph, and inserts a convergence
+// instruction before each.
 //===----------------------------------------------------------------------===//
 
 #include "Decoder.h"
@@ -77,7 +77,7 @@ void Decoder::markConvergence() {
       edge(b, next);
     }
   }
-  // Post-order of the reversed graph from the exit.
+  // Post-order of the reversed graph, starting at the exit.
   std::vector<uint32_t> order(numBlocks + 1, ~0u), byOrder;
   std::vector<std::pair<uint32_t, size_t>> stack;
   std::vector<char> seen(numBlocks + 1, 0);
@@ -129,7 +129,7 @@ void Decoder::markConvergence() {
       }
     }
   }
-  // Insert, and move all targets.
+  // Insert convergence instructions and adjust all targets.
   std::vector<char> meets(numBlocks + 1, 0);
   for (uint32_t k = 0; k < n; ++k) {
     if (code[k].fn != branchIf && code[k].fn != branchIndexed)

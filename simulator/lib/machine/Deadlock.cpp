@@ -1,8 +1,8 @@
-//===- Deadlock.cpp - a hang becomes a sentence ---------------------------===//
+//===- Deadlock.cpp - Explanation of deadlocks ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// When nothing can go on, says for each place in the program who waits there,
-// for what, what is missing, and who has contributed so far.
+// Reports, for each place in the program, the waiting warps, their condition,
+// the missing arrivals, and the contributors so far.
 //===----------------------------------------------------------------------===//
 
 #include "Limits.h"
@@ -28,8 +28,8 @@ static std::string plural(uint64_t n, const char *what) {
   return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
 }
 
-/// The words that `g` polls, also where it sleeps before it reads them again;
-/// null where it waits for something else.
+/// Returns the words polled by `g`, including while `g` sleeps between reads,
+/// or null if `g` does not poll.
 static const PollLog *pollsOf(Warp &w, const Group &g) {
   bool mayPoll = g.wait == Wait::Word || (g.wait == Wait::Poll && !g.cta);
   if (!w.polls || !mayPoll)
@@ -39,12 +39,12 @@ static const PollLog *pollsOf(Warp &w, const Group &g) {
                                                             : &log->second;
 }
 
-/// What `g` waits for, as the end of a sentence that begins with who waits.
+/// Describes the wait condition of `g` as the predicate of a sentence.
 std::string Machine::waitText(Warp &w, Group &g) {
   if (const PollLog *log = pollsOf(w, g))
     return "waits for a change of " + describePolls(w, *log);
   Wait wait = g.wait;
-  // A failed test of an mbarrier is as good as waiting for it.
+  // Treat a failed mbarrier test as a wait for the mbarrier.
   if (wait == Wait::Poll && g.cta)
     wait = Wait::Mbarrier;
   switch (wait) {
@@ -140,16 +140,17 @@ void Machine::reportDeadlock(std::string note) {
   reportPlaces(FindingKind::Deadlock, LaunchStatus::Deadlock, std::move(note));
 }
 
-/// Where everybody stands: one finding for each place and reason.
+/// Reports the position of every waiting group: a finding for each place and
+/// reason.
 void Machine::reportPlaces(FindingKind kind, LaunchStatus status,
                            std::string note) {
-  // The same place in many warps and CTAs is one finding.
+  // Merges all warps and CTAs waiting at the same place.
   struct Place {
     Finding finding;
     uint64_t warps = 0, ctas = 0;
     const Cta *last = nullptr;
   };
-  // Those that wait for words do so for words of their own.
+  // Polls of different words are separate findings.
   std::map<std::tuple<unsigned, int, uint64_t>, Place> places;
   for (auto &c : active) {
     for (auto &cta : c->ctas) {
@@ -157,7 +158,7 @@ void Machine::reportPlaces(FindingKind kind, LaunchStatus status,
         for (Group &g : w.groups) {
           const PollLog *polls = pollsOf(w, g);
           const InstrInfo &info = program.infoOf(g.pc);
-          // After a barrier the position is already after it.
+          // After a barrier the position is already past the instruction.
           const InstrInfo &at = polls ? program.infoOf(polls->reads[0].instr)
                                 : g.wait == Wait::NamedBarrier ||
                                         g.wait == Wait::PairAlloc ||

@@ -1,8 +1,8 @@
-//===- Decoder.cpp - from parsed to executable instructions ---------------===//
+//===- Decoder.cpp - Lowering of parsed instructions to handlers ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One instruction after the other. Operands are in Operands.cpp, calls in
-// Calls.cpp, and Convergence.cpp puts in where lanes meet.
+// Decodes instructions one at a time. Operands.cpp decodes operands and
+// Calls.cpp calls; Convergence.cpp adds convergence points.
 //===----------------------------------------------------------------------===//
 
 #include "Decoder.h"
@@ -94,8 +94,8 @@ Space Decoder::takeSpace() {
 }
 
 MemoryScope Decoder::takeMemoryQualifiers() {
-  // One thread of the host executes everything in order, so every access is
-  // as strong as any of these ask for; caches do not exist.
+  // One host thread executes all accesses in order and there are no caches, so
+  // every access satisfies the strongest qualifier.
   bool isForSystem = take("mmio");
   isForSystem |= take("volatile");
   takeAny({"weak", "relaxed", "acquire", "release", "acq_rel", "sc"});
@@ -197,7 +197,8 @@ void Decoder::decodeInstruction(const ptx::Instruction &i) {
     program.info[start].isFirst = true;
   if (program.code.size() > start && i.opcode != "call") {
     DataFlow flow = instructions.dataFlowOf(i);
-    // Where there are several, all of them read; the last one writes.
+    // If the instruction expands to several, all read the operands and the last
+    // writes the results.
     for (size_t k = start; k < program.code.size(); ++k) {
       program.info[k].firstUse = program.uses.size();
       program.info[k].numUses = uses.size();
@@ -245,7 +246,7 @@ bool Decoder::decode(const ptx::Function &kernel,
   unsupportedList = &unsupportedOut;
   program.kernel = &kernel;
   program.staticSharedEnd = kReservedShared;
-  // Statics of the kernel come in the order they are declared.
+  // Place static variables of the kernel in declaration order.
   Frame f;
   f.function = &kernel;
   frame = &f;
@@ -283,7 +284,7 @@ bool Decoder::decode(const ptx::Function &kernel,
     program.specials[fix.special].value =
         int64_t(dynamic + uint64_t(fix.offset));
   program.registerBytes = (program.registerBytes + 127) & ~127u;
-  // Handlers may read a whole register of the pool at any slot.
+  // Padding, because handlers may read a whole register at any pool slot.
   program.constants.resize(program.constants.size() + 512);
   return errors.empty();
 }

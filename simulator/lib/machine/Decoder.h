@@ -1,10 +1,10 @@
-//===- Decoder.h - from parsed to executable instructions -------*- C++ -*-===//
+//===- Decoder.h - Lowering of parsed instructions to handlers --*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One function per family of opcodes (an InstructionSet has them) reads the
-// modifiers in whatever order they come, turns operands into register slots
-// and emits handlers. A modifier that no handler has read makes the instruction
-// unsupported: nothing is silently ignored.
+// Each family of opcodes (see InstructionSet) has a function that reads the
+// modifiers in any order, maps operands to register slots, and emits handlers.
+// Unread modifiers make the instruction unsupported, so none is ignored
+// silently.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_MACHINE_DECODER_H
@@ -20,12 +20,12 @@
 
 namespace mx::sim {
 
-/// Where a memory operand points: the value of `base` plus `offset`.
+/// Target of a memory operand: the value of `base` plus `offset`.
 struct Address {
   Slot base = kNoSlot;
   bool is64 = true;
   int64_t offset = 0;
-  /// The state space of the variable that was named, else Generic.
+  /// State space of the named variable, or Generic.
   ptx::Space space = ptx::Space::Generic;
 };
 
@@ -37,41 +37,42 @@ public:
     program.instructions = &instructions;
   }
 
-  /// Fills the program. Unsupported instructions become handlers that report
-  /// themselves; `unsupported` lists them.
+  /// Fills in the program. Each unsupported instruction is listed in
+  /// `unsupported` and decoded to a handler that reports the error.
   bool decode(const ptx::Function &kernel, std::vector<Diagnostic> &errors,
               std::vector<Diagnostic> &unsupported);
 
-  // For the decode functions.
+  // Interface for decode functions.
   const ptx::Instruction *inst = nullptr;
 
-  /// Removes a modifier; false when it is not there.
+  /// Removes a modifier. Returns false if it is absent.
   bool take(std::string_view name);
-  /// Removes the first modifier of the list that is there and returns its
-  /// index, or -1.
+  /// Removes the first listed modifier present. Returns the index, or -1.
   int takeAny(std::initializer_list<std::string_view> names);
-  /// Removes the first modifier that begins like that; empty when none does.
+  /// Removes the first modifier with the given prefix. Returns an empty view if
+  /// there is none.
   std::string_view takePrefix(std::string_view prefix);
-  /// Removes the next modifier that is a type.
   bool takeType(ptx::Type &type);
-  /// Removes .v2, .v4, .v8; 1 when there is none.
+  /// Removes .v2, .v4 or .v8. Returns the vector length, or 1.
   unsigned takeVector();
-  /// Removes state spaces (with ::cta and ::cluster); Generic when none.
+  /// Removes state spaces (with ::cta and ::cluster). Returns Generic if there
+  /// are none.
   ptx::Space takeSpace();
-  /// Removes what has no functional effect: cache and ordering qualifiers.
-  /// Returns the scope: that of the device where there is none.
+  /// Removes qualifiers without functional effect: caching and ordering.
+  /// Returns the scope, by default the device.
   MemoryScope takeMemoryQualifiers();
-  /// The scope among the modifiers, which stays there.
+  /// Returns the scope named by a modifier, without removing the modifier.
   MemoryScope scopeNamed() const;
-  /// An instruction on global memory, or a fence, has that scope.
+  /// Records the scope of a fence or of an instruction on global memory.
   MemoryScope useScope(MemoryScope scope);
   const std::vector<std::string_view> &modifiers() const { return mods; }
 
   size_t numOperands() const { return inst->operands.size(); }
   const ptx::Operand &operand(size_t k) { return operandAt(k); }
 
-  /// Operand slots. `laneBytes` (4, 8 or 16) must be what the register has;
-  /// 0 takes any. On an error they note it and return a harmless slot.
+  /// Return operand slots. The lane size of the register must equal `laneBytes`
+  /// (4, 8 or 16); 0 accepts any. On failure they record the error and return a
+  /// harmless slot.
   Slot use(const ptx::Operand &op, unsigned laneBytes,
            ptx::Type immediate = {'B', 32});
   Slot def(const ptx::Operand &op, unsigned laneBytes);
@@ -81,19 +82,21 @@ public:
   Slot usePredicate(const ptx::Operand &op);
   Slot defPredicate(size_t k) { return defPredicate(operandAt(k)); }
   Slot defPredicate(const ptx::Operand &op);
-  /// 4, 8 or 16 for a register or vector element; 0 for an immediate.
+  /// Returns 4, 8 or 16 for a register or vector element, and 0 for an
+  /// immediate.
   unsigned laneBytesOf(const ptx::Operand &op) const;
   bool isPredicate(const ptx::Operand &op) const;
   bool immediate(size_t k, int64_t &value);
   Address address(size_t k) { return address(operandAt(k)); }
   Address address(const ptx::Operand &op);
-  /// The elements of {a, b}, or the operand alone.
+  /// Returns the elements of {a, b}, or the operand itself.
   const std::vector<ptx::Operand> &elements(const ptx::Operand &op);
   const ptx::Operand &operandAt(size_t k);
-  /// The pool's register with `value` in every lane.
+  /// Returns the constant pool register with `value` in every lane.
   Slot constant(uint64_t value, unsigned laneBytes);
   Slot constantPredicate(bool value);
-  /// A register for unused results; `temporary` is the caller's own.
+  /// Returns a register for unused results. `temporary` returns a register of
+  /// the caller's own.
   Slot scratch(unsigned laneBytes);
   Slot temporary(unsigned laneBytes) { return newRegister(laneBytes); }
   Slot temporaryPredicate() { return newPredicate(); }
@@ -106,7 +109,7 @@ public:
     program.extra.push_back(s);
     return program.extra.size() - 1;
   }
-  /// Notes why the instruction cannot be executed.
+  /// Records the reason why the instruction cannot be executed.
   void unsupported(std::string why);
   bool expectOperands(size_t low, size_t high);
 
@@ -114,23 +117,25 @@ public:
   Program &program;
   const InstructionSet &instructions;
 
-  /// Address of a variable in its space; places it at first sight.
+  /// Returns the address of a variable in its space; allocates the variable on
+  /// first use.
   uint64_t place(ptx::Variable &v);
   bool isPlacedLocally(const ptx::Variable &v) const;
 
-  /// Decodes the callee in place, or calls it as a routine.
+  /// Inlines the callee, or calls it as a routine.
   void call();
-  /// Branch of `inst` to an instruction of the current function.
+  /// Emits a branch from `inst` to an instruction of the current function.
   void branch(Slot condition, bool isUniform, uint32_t target);
   void ret();
-  /// Where the stack of a thread ends; kNoSlot when the kernel needs none.
+  /// Current end of a thread's stack; kNoSlot if the kernel needs no stack.
   Slot stackPointer = kNoSlot;
 
 private:
-  /// A function that is not decoded in place: see Calls.cpp.
+  /// Function that is not inlined; see Calls.cpp.
   struct Routine {
     uint32_t entry = 0, frameBytes = 0;
-    /// Slot and lane bytes of what it must not change for an outer activation.
+    /// Slots and lane bytes of the registers to preserve for an outer
+    /// activation.
     std::vector<std::pair<Slot, uint32_t>> registers;
     std::vector<std::pair<uint32_t, uint32_t>> resultRegisters;
     std::vector<size_t> leaves;
@@ -142,10 +147,10 @@ private:
   };
   std::map<const ptx::Function *, Routine, InOrder> routineOf;
   std::vector<std::pair<size_t, const ptx::Function *>> routineCalls;
-  /// Places in Program::extra that hold indices of instructions.
+  /// Entries of Program::extra with instruction indices.
   std::vector<size_t> codeIndices;
   uint32_t functionTable = kNoSlot;
-  Routine *routine = nullptr; ///< being decoded
+  Routine *routine = nullptr; ///< routine being decoded
   bool usesStack = false;
   Slot framePointer = kNoSlot;
 
@@ -154,9 +159,9 @@ private:
     std::vector<Slot> registers;
     std::unordered_map<const ptx::Variable *, uint64_t> locals;
     Frame *caller = nullptr;
-    /// Program index of each instruction, and of what follows the last.
+    /// Program index of each instruction, and of the end of the function.
     std::vector<uint32_t> starts;
-    std::vector<std::pair<uint32_t, uint32_t>> branches; ///< code, target
+    std::vector<std::pair<uint32_t, uint32_t>> branches; ///< code index, target
     std::vector<uint32_t> returns;
   };
   Frame *frame = nullptr;

@@ -1,8 +1,8 @@
-//===- DeviceMemory.cpp - the global memory of the simulated device -------===//
+//===- DeviceMemory.cpp - Global memory of the simulated device -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Allocations lie on pages of their own with an unmapped page after each, so
-// one table lookup and one comparison decide whether an access is good.
+// Each allocation occupies whole pages followed by an unmapped page, so an
+// access check is a table lookup and a comparison.
 //===----------------------------------------------------------------------===//
 
 #include "Program.h"
@@ -26,7 +26,7 @@ struct DeviceMemory::Block {
   Allocation info;
   uint8_t *host = nullptr;
   bool live = true;
-  bool owned = true; ///< not mapped memory of the host
+  bool owned = true; ///< false for mapped host memory
   bool isWindow = false;
   ~Block() {
     if (owned)
@@ -37,7 +37,7 @@ struct DeviceMemory::Block {
 uint64_t DeviceMemory::defaultCapacity() {
   uint64_t host = uint64_t(std::max(sysconf(_SC_PHYS_PAGES), 1l)) *
                   uint64_t(std::max(sysconf(_SC_PAGESIZE), 1l));
-  // A container may be allowed less (control groups, version 2 and 1).
+  // The memory limit of a container may be lower (cgroups v2 and v1).
   for (const char *file : {"/sys/fs/cgroup/memory.max",
                            "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
     uint64_t limit;
@@ -84,13 +84,13 @@ uint64_t DeviceMemory::alloc(uint64_t bytes, uint64_t align,
   block->host = static_cast<uint8_t *>(std::malloc(bytes ? bytes : 1));
   if (!block->host)
     return 0;
-  // Before anything has changed: these may find no memory.
+  // Resize before changing any other state, since this may run out of memory.
   pages.resize((end - base) / kPageBytes, 0);
   poison(block->host, bytes);
   blocks.push_back(std::move(block));
   for (uint64_t p = 0; p < pagesNeeded; ++p)
     pages[(address - base) / kPageBytes + p] = blocks.size();
-  // One page stays unmapped between allocations.
+  // Leave a page unmapped between allocations.
   next = end + kPageBytes;
   inUse += bytes;
   return address;
@@ -142,7 +142,7 @@ bool DeviceMemory::mapHost(void *host, uint64_t bytes, std::string_view name) {
   };
   if (!host || end < begin || meets(kBase, kMostDevices * kBytes))
     return false;
-  // Generic addresses of these windows mean something else.
+  // These ranges of generic addresses are reserved for state spaces.
   for (uint64_t window : {kSharedWindow, kLocalWindow, kParamWindow})
     if (meets(window, kWindowBytes))
       return false;
@@ -261,7 +261,7 @@ std::string DeviceMemory::describe(uint64_t address, uint64_t bytes) const {
            " rather than " + std::to_string((base - kBase) / kBytes);
   std::string owner =
       peers.empty() ? "" : " on device " + std::to_string(device());
-  // The nearest allocation, within what a wrong index would reach.
+  // Find the nearest allocation within reach of a plausible indexing error.
   const Block *best = nullptr;
   uint64_t bestDistance = ~0ull;
   auto consider = [&](const std::unique_ptr<Block> &b) {

@@ -1,4 +1,4 @@
-//===- Findings.cpp - names of findings -----------------------------------===//
+//===- Findings.cpp - Names of findings and statuses ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,7 @@
-//===- Findings.h - findings while a kernel runs ----------------*- C++ -*-===//
+//===- Findings.h - Deduplication of findings during a launch ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Repetitions of a finding are counted, not kept.
+// Repeated findings are counted, not stored.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_MACHINE_FINDINGS_H
@@ -15,15 +15,15 @@
 
 namespace mx::sim {
 
-/// Findings with one key are one: a kind at a line of the PTX, and whether it
-/// is a warning, which must not stand for an error.
+/// Returns the key for merging findings: the kind, the PTX line, and the
+/// severity. A warning must not absorb an error.
 using FindingKey = std::tuple<FindingKind, unsigned, bool>;
 inline FindingKey findingKey(const Finding &f) {
   return {f.kind, f.ptxLine, f.isWarning};
 }
 struct FindingCount {
   uint64_t occurrences = 0;
-  std::vector<uint64_t> ctas; ///< their indices in the grid
+  std::vector<uint64_t> ctas; ///< indices in the grid
 };
 using FindingCounts = std::map<FindingKey, FindingCount>;
 

@@ -1,4 +1,4 @@
-//===- Handlers.cpp - control flow ----------------------------------------===//
+//===- Handlers.cpp - Control flow handlers -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -46,7 +46,7 @@ const Instr *mx::sim::exitThread(Warp &w, const Instr *i, uint32_t mask) {
 }
 
 const Instr *mx::sim::trapThread(Warp &w, const Instr *i, uint32_t mask) {
-  // Cooperative groups trap in grid.sync where there is no workspace.
+  // grid.sync() of cooperative groups traps without a workspace.
   bool isMissed = false;
   for (const SpecialSlot &s : w.machine->program.specials)
     isMissed |= s.kind == Special::GridWorkspaceLow;
@@ -80,8 +80,8 @@ const Instr *mx::sim::reportUnsupported(Warp &w, const Instr *i,
                 w.machine->program.messages[i->aux], mask);
 }
 
-/// Time passes as instructions do: one clock per warp instruction, and one
-/// nanosecond per clock.
+/// Reads the clock, which advances by a cycle, or a nanosecond, per warp
+/// instruction.
 template <class T>
 const Instr *mx::sim::readClock(Warp &w, const Instr *i, uint32_t mask) {
   Cluster &c = *w.cta->cluster;

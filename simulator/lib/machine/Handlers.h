@@ -1,7 +1,8 @@
-//===- Handlers.h - handlers that the decoder itself refers to --*- C++ -*-===//
+//===- Handlers.h - Handlers used by the decoder ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Control flow, which the decoder must recognise to find convergence points.
+// Control flow handlers. The decoder must recognize them to find convergence
+// points.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_MACHINE_HANDLERS_H
@@ -12,14 +13,14 @@
 namespace mx::sim {
 
 const Instr *branchAlways(Warp &w, const Instr *i, uint32_t mask);
-/// a: predicate, imm: target, aux: where the ways meet.
+/// Operands: a: predicate, imm: target, aux: convergence point.
 const Instr *branchIf(Warp &w, const Instr *i, uint32_t mask);
-/// a: index, imm: first of b branchAlways in a table after it.
+/// Operands: a: index, imm: first of b branchAlways in the table that follows.
 const Instr *branchIndexed(Warp &w, const Instr *i, uint32_t mask);
 const Instr *exitThread(Warp &w, const Instr *i, uint32_t mask);
 const Instr *trapThread(Warp &w, const Instr *i, uint32_t mask);
 const Instr *converge(Warp &w, const Instr *i, uint32_t mask);
-/// d: predicate, a != 0.
+/// Computes predicate d as a != 0.
 const Instr *predicateFromWord(Warp &w, const Instr *i, uint32_t mask);
 const Instr *nop(Warp &w, const Instr *i, uint32_t mask);
 const Instr *reportUnsupported(Warp &w, const Instr *i, uint32_t mask);

@@ -1,8 +1,8 @@
-//===- InstructionSet.h - instructions of a machine -------------*- C++ -*-===//
+//===- InstructionSet.h - Interface of an instruction set -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The decoder gets its instructions through this interface. exec/ implements
-// those of PTX (exec/Instructions.h).
+// Supplies instructions to the decoder. exec/ implements the instructions of
+// PTX (exec/Instructions.h).
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_MACHINE_INSTRUCTIONSET_H
@@ -19,17 +19,18 @@ class Decoder;
 /// Decodes an instruction; reports errors through Decoder::unsupported.
 using DecodeFn = void (*)(Decoder &);
 
-/// A function of the device's run time, which PTX calls and no module defines.
+/// Device runtime function, callable from PTX without a definition.
 struct SystemCall {
   std::string_view name;
   size_t arguments;
   bool hasResult;
-  /// aux: the first of Program::extra, which hold the registers with
-  /// the addresses of the arguments and of the result in parameter space.
+  /// Executes the call. Instr::aux is the index of the first Program::extra
+  /// entry; the entries are the registers with the parameter-space addresses of
+  /// the arguments and of the result.
   Handler handler;
 };
 
-/// Immutable, and shared by all machines.
+/// Set of instructions; immutable and shared by all machines.
 class InstructionSet {
 public:
   virtual ~InstructionSet() = default;
@@ -45,11 +46,10 @@ public:
   virtual const SystemCall *findSystemCall(std::string_view /*name*/) const {
     return nullptr;
   }
-  /// Returns a handler in place of a load or store: it finds, counts and times
-  /// bytes, and moves none.
+  /// Returns a replacement handler for a load or store. It resolves, counts and
+  /// times the accessed bytes without moving them.
   virtual Handler touchOf(const ptx::Instruction &) const { return nullptr; }
-  /// Returns the lanes whose values of `slot`, block scales of an mma, are
-  /// read.
+  /// Returns the lanes read from `slot`, a register of mma block scales.
   virtual uint32_t lanesOfScales(Warp &, const Instr *, Slot) const {
     return ~0u;
   }

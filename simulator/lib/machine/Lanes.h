@@ -1,9 +1,9 @@
-//===- Lanes.h - loops over the lanes of a warp -----------------*- C++ -*-===//
+//===- Lanes.h - Loops over the lanes of a warp -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// map<f> turns a scalar function into a handler. With all lanes active the loop
-// has no condition in it, so that it is vectorised; registers never overlap
-// partially, which is what the pragma promises.
+// map<f> turns a scalar function into a handler. If all lanes are active, the
+// loop contains no condition and can be vectorized. The pragma is valid because
+// registers never overlap partially.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_MACHINE_LANES_H
@@ -24,7 +24,7 @@ namespace mx::sim {
 #define MX_LANES_INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
-/// The type in which a value of T lies in its register.
+/// Register representation of type T.
 template <class T>
 using LaneOf = std::conditional_t<(sizeof(T) <= 4), uint32_t, uint64_t>;
 
@@ -42,7 +42,7 @@ inline T fromLane(LaneOf<T> v) {
 template <class T>
 inline LaneOf<T> toLane(T t) {
   if constexpr (std::is_integral_v<T>) {
-    // Upper bits of a short register are zero.
+    // Zero-extend short values.
     return static_cast<std::make_unsigned_t<T>>(t);
   } else {
     LaneOf<T> v = 0;
@@ -90,13 +90,13 @@ constexpr size_t arity(R (*)(A...)) {
 }
 } // namespace detail
 
-// clang warns where a function has no vector form and the loop stays scalar.
+// clang warns if a function has no vector form, and the loop stays scalar.
 #if defined(__clang__)
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wpass-failed"
 #endif
 
-/// d = F(a[, b[, c]]) for each lane.
+/// Computes d = F(a[, b[, c]]) in each lane.
 template <auto F>
 const Instr *map(Warp &w, const Instr *i, uint32_t mask) {
   return detail::mapLanes<F>(w, i, mask, F,
@@ -107,7 +107,7 @@ const Instr *map(Warp &w, const Instr *i, uint32_t mask) {
 #pragma clang diagnostic pop
 #endif
 
-/// A predicate computed from two values: bits of the lanes in `mask`.
+/// Computes a predicate from two values: a bit per lane in `mask`.
 template <class T, bool (*F)(T, T)>
 inline uint32_t compareLanes(Warp &w, const Instr *i, uint32_t mask) {
   const LaneOf<T> *a = w.at<LaneOf<T>>(i->a), *b = w.at<LaneOf<T>>(i->b);
@@ -128,12 +128,12 @@ inline void setPredicate(Warp &w, Slot s, uint32_t bits, uint32_t mask) {
   *p = (*p & ~mask) | (bits & mask);
 }
 
-/// The value that all lanes of a mask share, from the first of them.
+/// Returns the common value of the lanes in `mask`.
 inline uint32_t uniform32(Warp &w, Slot s, uint32_t mask) {
   return w.at<uint32_t>(s)[firstLane(mask)];
 }
 
-/// The address of a lane: base plus offset, 32-bit bases are unsigned.
+/// Returns the address of a lane, base plus offset; 32-bit bases are unsigned.
 inline uint64_t laneAddress(Warp &w, Slot base, bool is64, int64_t offset,
                             unsigned lane) {
   return is64 ? w.at<uint64_t>(base)[lane] + offset

@@ -1,4 +1,4 @@
-//===- LateStores.cpp - stores on their way to another device -------------===//
+//===- LateStores.cpp - Delayed stores to peer devices --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -61,7 +61,7 @@ void LateStores::arrive(size_t most, Random *random) {
   for (; most && !entries.empty(); --most) {
     auto age = std::prev(byAge.end());
     if (random) {
-      // Of the newest few, which keeps this short.
+      // Choose among the newest few to bound the search.
       for (uint32_t back = random->below(16); back && age != byAge.begin();
            --back)
         --age;

@@ -1,11 +1,10 @@
-//===- LateStores.h - stores on their way to another device -----*- C++ -*-===//
+//===- LateStores.h - Delayed stores to peer devices ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a device stores to memory of another one arrives late and in any order,
-// until a release or a fence of the scope of the system says that it must have
-// arrived: then all arrives that the releasing thread knows of, by the order of
-// accesses. Bytes that two stores share arrive in the order of the stores, and
-// the device itself finds its stores where it reads.
+// Stores to the memory of a peer device arrive late and in any order. A release
+// or a fence at system scope forces the arrival of all stores that happen
+// before it. Overlapping stores arrive in program order, and the storing device
+// always reads its own stores.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_MACHINE_LATESTORES_H
@@ -25,35 +24,37 @@ namespace mx::sim {
 struct LateStore {
   uint64_t address = 0;
   std::vector<uint8_t> bytes;
-  /// Whose access it is; without the check of the order, 0.
+  /// Cluster of the access; 0 if order is not checked.
   uint64_t cluster = 0;
   Epoch epoch;
-  /// What whoever reads it by a strong access may learn; null: nothing.
+  /// Knowledge acquired by strong reads of the store, or null.
   std::shared_ptr<const Knowledge> published;
 };
 
-/// Those of one device. Thread-safe but for `arrive`.
+/// Pending stores of a device. Thread-safe except for `arrive`.
 class LateStores {
 public:
   LateStores(DeviceMemory &memory, Published &published)
       : memory(memory), published(published) {}
 
   bool empty() const { return !count.load(std::memory_order_relaxed); }
-  /// `age` grows from store to store of a cluster, and with the passes.
+  /// Adds a store. `age` increases with every store of a cluster, and with the
+  /// passes.
   using Age = std::tuple<uint64_t, uint64_t, uint64_t>;
   void put(LateStore store, Age age);
-  /// The device itself reads there, or changes it at once.
+  /// Delivers stores to the range before the device itself reads or updates it.
   void settle(uint64_t address, uint64_t bytes);
-  /// All of which `mustArrive` is true.
+  /// Delivers all stores that satisfy `mustArrive`.
   void release(const std::function<bool(const LateStore &)> &mustArrive);
-  /// The newest, or some of them at random.
+  /// Delivers at most `most` stores, newest first or at random among the
+  /// newest.
   void arrive(size_t most, Random *random);
-  /// Each with a chance of one in `n`.
+  /// Delivers each store with a probability of 1 / `n`.
   void arriveByChance(uint32_t n, Random &random);
   void arriveAll(Random *random) { arrive(~size_t(0), random); }
 
 private:
-  /// Host memory for stores that nothing releases.
+  /// Limit on unreleased stores, to bound host memory.
   static constexpr size_t kMostStores = 1u << 16;
   struct Entry {
     LateStore store;
@@ -67,7 +68,7 @@ private:
   Published &published;
   std::mutex mutex;
   std::atomic<size_t> count{0};
-  Entries entries; ///< by address; no two share a byte
+  Entries entries; ///< by address; disjoint
   std::map<Age, uint64_t> byAge;
 };
 

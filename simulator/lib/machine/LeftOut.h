@@ -1,4 +1,4 @@
-//===- LeftOut.h - bytes whose values were left out -------------*- C++ -*-===//
+//===- LeftOut.h - Set of bytes with uncomputed values ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -14,10 +14,10 @@
 
 namespace mx::sim::time {
 
-/// A set of bytes of a memory, which threads may change side by side.
+/// Concurrent set of bytes of a memory.
 class LeftOut {
 public:
-  /// `bytes`: about as many as the memory has.
+  /// Creates an empty set; `bytes` is the approximate size of the memory.
   explicit LeftOut(uint64_t bytes) : lists(bytes / kPage + 1) {}
   ~LeftOut() {
     for (std::atomic<Page *> &list : lists)
@@ -39,7 +39,7 @@ public:
       return false;
     });
   }
-  /// Whether one of the bytes is in the set.
+  /// Returns true if the set contains any byte of the range.
   bool meets(uint64_t address, uint64_t bytes) {
     return forWords(address, bytes, /*creates=*/false,
                     [](Word &word, uint64_t bits) {
@@ -50,7 +50,7 @@ public:
 private:
   static constexpr uint64_t kPage = 1u << 16;
   using Word = std::atomic<uint64_t>;
-  /// Pages of a list are only ever added.
+  /// Page of the set. Lists of pages only grow.
   struct Page {
     explicit Page(uint64_t number) : number(number), words() {}
     const uint64_t number;
@@ -77,7 +77,7 @@ private:
     }
   }
 
-  /// Calls f(word, its bits in the range) until it says true.
+  /// Calls f(word, bits in the range) until it returns true.
   template <class F>
   bool forWords(uint64_t address, uint64_t bytes, bool creates, F &&f) {
     for (uint64_t end = address + bytes; address < end;) {

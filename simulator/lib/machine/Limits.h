@@ -1,8 +1,8 @@
-//===- Limits.h - what the simulator holds ---------------------*- C++ -*-===//
+//===- Limits.h - Limits of the simulator -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Limits of host memory and of the simulation; those of an SM are in
-// ptx/Target.h.
+// Limits on host memory and on the simulation. See ptx/Target.h for the limits
+// of an SM.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_MACHINE_LIMITS_H
@@ -13,20 +13,20 @@
 
 namespace mx::sim {
 
-/// Host memory for the clusters that are being executed. All clusters that the
-/// device holds at once can run, but those that need not are not started yet.
+/// Host memory for running clusters, in bytes. Only as many of the resident
+/// clusters as needed are started.
 constexpr uint64_t kActiveBytes = 192ull << 20;
-/// Clusters that are executed side by side to begin with.
+/// Clusters that run concurrently at first.
 constexpr uint64_t kActiveClusters = 8;
-/// So many findings are kept until it is known which of them are one.
-/// Calls that a finding names, from the inlined function outwards.
+/// Limit on the inlined call sites in a finding, innermost first.
 constexpr size_t kMostCallers = 64;
+/// Limit on findings stored before copies of a line are merged.
 constexpr uint64_t kMostUngrouped = 2000;
-/// Warp instructions that a cluster may execute before others have theirs.
+/// Warp instructions that a cluster may execute in a pass.
 constexpr uint64_t kQuantum = 1u << 18;
-/// With other seeds than 0: the shortest turn of a warp, in instructions, and
-/// the turns that every warp has before an operation completes, unless all
-/// wait.
+/// Seeds other than 0: the minimum turn of a warp in instructions, and the
+/// number of turns of every warp before an operation completes, unless all
+/// warps wait.
 constexpr uint64_t kLeastSlice = 32;
 constexpr uint32_t kRoundsOfWork = 3;
 

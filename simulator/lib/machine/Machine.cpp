@@ -1,8 +1,8 @@
-//===- Machine.cpp - memories, findings and barriers ----------------------===//
+//===- Machine.cpp - Memories, findings and barriers ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What handlers ask of the machine that is not scheduling: bytes of shared
-// memory, findings with their place, and the barriers of CTAs and clusters.
+// Machine services for handlers, apart from scheduling: shared memory accesses,
+// findings with their source location, and the barriers of CTAs and clusters.
 //===----------------------------------------------------------------------===//
 
 #include "Machine.h"
@@ -103,7 +103,7 @@ Machine::Machine(const Program &program, DeviceMemory &memory,
 
 Machine::~Machine() = default;
 
-/// A scope that no instruction names is the same as the next wider one.
+/// Merges each scope not named by any instruction with the next wider scope.
 void Machine::bindScopes() {
   for (unsigned k = 0; k < kMemoryScopes; ++k) {
     MemoryScope scope = MemoryScope(k);
@@ -240,7 +240,7 @@ std::string mx::sim::describeAddress(Warp &w, ptx::Space space,
 // Findings
 //===----------------------------------------------------------------------===//
 
-/// The name that .loc gives to an inlined function; empty when there is none.
+/// Returns the name of an inlined function in .loc, or an empty string.
 static std::string nameOf(const ptx::SourceLocation &loc,
                           const ptx::Module &m) {
   auto label = m.debugLabels.find(loc.nameLabel);
@@ -263,7 +263,7 @@ SourceChain mx::sim::sourceOf(const InstrInfo &info) {
     auto file = f.home->files.find(loc.file);
     if (file == f.home->files.end() || !loc.line)
       break;
-    // What is not inlined is in the function that has the instruction.
+    // Without inlining, the code belongs to the enclosing function.
     chain.push_back(
         {file->second, loc.line, loc.column,
          loc.caller < 0 ? std::string(f.name) : nameOf(loc, *f.home)});
@@ -306,7 +306,7 @@ const Instr *Warp::fail(const Instr *i, FindingKind kind, std::string message,
   return nullptr;
 }
 
-/// Returns the check that makes findings of a kind, or all if none does.
+/// Returns the check that reports findings of `kind`, or kCheckAll.
 static uint32_t checkOf(FindingKind kind) {
   for (const CheckName &check : kCheckNames)
     if (check.name == toString(kind))
@@ -332,7 +332,7 @@ bool Warp::noteAlways(const Instr *i, FindingKind kind, std::string message,
 }
 
 const Instr *Warp::fault(const Instr *i, const Fault &f, uint32_t lanes) {
-  // An operation of a CTA pair uses the tensor memory of both.
+  // Operations of a CTA pair use the tensor memory of both CTAs.
   if (machine->program.usesTensorMemory)
     for (auto &one : cta->cluster->ctas)
       if (Fault late = one->tensor->takeLateUse())
@@ -442,7 +442,7 @@ void Machine::completeNamedBarrier(Cta &cta, NamedBarrier &b) {
   std::fill(b.lanes.begin(), b.lanes.end(), 0);
 }
 
-/// Threads that exit no longer count.
+/// Drops exited threads from the expected counts.
 void Machine::checkNamedBarriers(Cta &cta) {
   for (NamedBarrier &b : cta.barriers) {
     if (!b.active)

@@ -1,10 +1,10 @@
-//===- Machine.h - warps, CTAs, clusters and their scheduler ----*- C++ -*-===//
+//===- Machine.h - State of a running launch --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The state of a running launch. A warp is a set of groups of lanes, each with
-// its own position; groups that a branch has split come together again at the
-// branch's immediate post-dominator, and while one group waits (for an
-// mbarrier, say) the others go on, so a lone spinning lane starves no other.
+// Warps, CTAs, clusters and their scheduler. A warp consists of groups of
+// lanes, each with its own position. Groups split by a branch reconverge at its
+// immediate post-dominator. While a group waits, the other groups continue, so
+// a spinning lane never starves the rest of its warp.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_MACHINE_MACHINE_H
@@ -50,22 +50,22 @@ class Shard;
 struct Cta;
 struct Cluster;
 
-/// Why a group of lanes does not run.
+/// Reason why a group of lanes is not running.
 enum class Wait : uint8_t {
   None,
-  Mbarrier,       ///< until the phase with `ticket` parity completes
-  NamedBarrier,   ///< until barrier `index` has another generation
-  ClusterBarrier, ///< until the cluster's barrier has another generation
-  TensorAlloc,    ///< tries again
-  PairAlloc,      ///< until the pair's allocation has another generation
+  Mbarrier,       ///< until the phase of parity `ticket` completes
+  NamedBarrier,   ///< until barrier `index` starts a new generation
+  ClusterBarrier, ///< until the cluster barrier starts a new generation
+  TensorAlloc,    ///< until columns are free; retries
+  PairAlloc,      ///< until the pair allocation starts a new generation
   Collective,     ///< for other lanes of the warp at the same instruction
-  Poll,           ///< failed a test; tries again after the others
-  BulkGroup,      ///< until at most `index` groups of bulk copies are pending
-  CopyGroup,      ///< the same for cp.async
-  Turn,           ///< for its turn to talk to other clusters
-  Warpgroup,      ///< for the other warps of its warpgroup; polls
-  Word,           ///< until a word that it has read changes, in a world
-  Answer,         ///< for memory to say when a load comes; is timed
+  Poll,           ///< after a failed test; retries after other warps
+  BulkGroup,      ///< until at most `index` bulk copy groups are pending
+  CopyGroup,      ///< like BulkGroup, for cp.async
+  Turn,           ///< for the turn of the cluster to access shared state
+  Warpgroup,      ///< for the other warps of the warpgroup; polls
+  Word,           ///< until a word that was read changes, in a world
+  Answer,         ///< until memory reports the arrival time of a load; timed
 };
 
 struct Group {
@@ -74,49 +74,49 @@ struct Group {
   int32_t conv = -1; ///< innermost convergence point, index in Warp::convs
   Wait wait = Wait::None;
   uint32_t index = 0;   ///< barrier number, or columns
-  uint32_t ticket = 0;  ///< generation or parity; of a Collective, its lanes
-  uint32_t address = 0; ///< of the mbarrier: offset in `cta`
+  uint32_t ticket = 0;  ///< generation or parity; for Collective, the lanes
+  uint32_t address = 0; ///< mbarrier offset in `cta`
   uint32_t needed = 0;  ///< lanes, for Collective
-  /// The phase that it waits for has completed: the wait succeeds, even when
-  /// the next phase completes before the group runs.
+  /// The awaited phase has completed. The wait then succeeds even if the next
+  /// phase completes before the group runs.
   bool isWoken = false;
   Cta *cta = nullptr;
-  /// For timelines: its clock, and its name among the groups of the warp.
+  /// Timelines: the clock of the group, and its number in the warp.
   uint64_t step = 0;
-  /// Of a launch that is timed: the cycle from which on its straight code runs.
+  /// Timed launches: first cycle of the current straight-line code.
   uint64_t block = 0;
-  bool hasWaited = false; ///< for the mbarrier that it tests next
-  /// With machine code: the cycle at which its block began, the instruction
-  /// that has begun it, the next step to be issued, and by how much what comes
-  /// from a place on is late.
+  bool hasWaited = false; ///< for the next tested mbarrier
+  /// Timed launches with machine code: the first cycle and the first
+  /// instruction of the current block, the next step to issue, and the delays
+  /// of results by place.
   struct Delay {
     uint32_t place;
     uint64_t cycles;
   };
   uint64_t base = 0;
-  uint32_t furthest = 0; ///< place that it has come to
+  uint32_t furthest = 0; ///< furthest place reached
   const Instr *entered = nullptr;
   uint32_t enteredBlock = ~0u; ///< in time::Schedule::begins
   uint32_t walked = 0;         ///< in time::Schedule::steps
-  Delay delay = {};            ///< of the furthest place; those before:
+  Delay delay = {};            ///< delay of the furthest place; earlier places:
   std::vector<Delay> delays;
-  /// Counters of loads of constants that no cache has had, bit by bit, and when
-  /// their results are there.
+  /// Counters of outstanding constant loads after a miss in every cache (one
+  /// bit each), and the arrival cycles of their results.
   uint8_t openConstants = 0;
   std::array<uint64_t, 6> constants = {};
-  time::Path path; ///< of the clock
-  /// When its try_wait gives up, and whether it has.
+  time::Path path; ///< causes of the current clock value
+  /// Timeout of the current try_wait, and whether it has expired.
   uint64_t givesUpAt = 0;
   bool hasGivenUp = false;
   uint32_t strand = 0;
 };
 
-/// Lanes that were split and meet again at `pc`.
+/// Lanes of a split group that reconverge at `pc`.
 struct Convergence {
   const Instr *pc = nullptr;
   uint32_t expected = 0, arrived = 0;
   int32_t parent = -1;
-  uint64_t step = 0; ///< of the last that arrived
+  uint64_t step = 0; ///< of the last arrival
   uint32_t strand = 0;
   time::Path path = {};
   void arrive(const Group &g) {
@@ -130,69 +130,71 @@ struct Convergence {
   }
 };
 
-/// Follows registers that asynchronous operations of a warp use.
+/// Tracks registers used by asynchronous operations of a warp.
 class RegisterTracker {
 public:
   virtual ~RegisterTracker() = default;
-  /// Called before an instruction. Returns false if a finding has stopped the
-  /// launch.
+  /// Checks an instruction before its execution. Returns false if a finding has
+  /// stopped the launch.
   virtual bool check(Warp &w, const Instr *i) = 0;
 };
 
-/// What each instruction touches comes first: warps take turns after a few
-/// instructions, and no cache of the host holds all that all of them have.
+/// State of a warp. Members used by every instruction are first: warps
+/// alternate after a few instructions, and the complete state of all warps
+/// exceeds host caches.
 class alignas(64) Warp {
 public:
   /// Register file and constant pool.
   char *base[2] = {nullptr, nullptr};
   uint32_t mask = 0;      ///< lanes of the running group
-  uint32_t executing = 0; ///< of them, those whose guard is true
+  uint32_t executing = 0; ///< subset of `mask` with a true guard
   uint32_t live = 0;      ///< lanes that have not exited
   uint32_t index = 0;
   Cta *cta = nullptr;
   Machine *machine = nullptr;
   std::vector<Group> groups;
   size_t current = 0;
-  Recorder *trace = nullptr;        ///< null: no trace is recorded
-  time::Stopwatch *watch = nullptr; ///< null: the launch is not timed
-  /// Registers to look at: pending ones, undefined ones and those of wgmma.
+  Recorder *trace = nullptr;        ///< null unless a trace is recorded
+  time::Stopwatch *watch = nullptr; ///< null unless the launch is timed
+  /// Number of tracked registers: pending, undefined, and used by wgmma.
   uint32_t pendingCount = 0;
   static constexpr uint64_t kNotQueued = ~0ull;
-  /// Of a launch that is timed: where it runs, and the event at which it goes
-  /// on, of which the cycle lies in its quarter.
+  /// Timed launches: the location of the warp, and its next event. The quarter
+  /// of the SM stores the cycle of the event.
   time::Multiprocessor *sm = nullptr;
   time::Quarter *quarter = nullptr;
   uint64_t *queuedAt = nullptr, queueNumber = 0;
-  time::Readiness ready; ///< of its registers
+  time::Readiness ready; ///< ready times of registers
   std::unique_ptr<time::RequestPaths> requests;
-  /// Its requests to memory that have no answer yet, and the latest of all.
+  /// Number of outstanding memory requests, and the latest cycle of any
+  /// request.
   uint32_t openRequests = 0;
   uint64_t lastRequest = 0;
   uint64_t busy = 0; ///< instructions since the warp last ran out of work
-  /// After this number of instructions, a lane may be waiting for lanes that
-  /// wait for it.
+  /// Number of instructions after which mutual waits between lanes are assumed.
   uint64_t patience = 1u << 16;
   WarpStatistics counts;
   std::vector<Convergence> convs;
-  /// Registers (in units of 128 bytes) that a tcgen05.ld has not delivered.
+  /// Registers (in units of 128 bytes) with an outstanding tcgen05.ld.
   std::vector<uint8_t> pending;
   UndefinedRegisters undefined;
   void forgetTensorLoads();
   uint8_t *local = nullptr; ///< 32 frames of Program::localBytes
   uint32_t clusterTicket = 0;
-  uint32_t clusterLanes = 0; ///< that arrived in generation clusterTicket
+  uint32_t clusterLanes = 0; ///< arrived in generation clusterTicket
   CompletionGroups bulkGroups, copyGroups;
-  /// Registers that wgmma uses, or null: exec/WgmmaTracker.h.
+  /// Registers used by wgmma, or null; see exec/WgmmaTracker.h.
   std::shared_ptr<RegisterTracker> wgmma;
-  /// When all that it has given to the tensor pipe is done, and what it has
-  /// loaded from and stored to tensor memory.
+  /// Completion times of all work issued to the tensor pipe, and of the loads
+  /// and stores of tensor memory.
   uint64_t tensorDone = 0, tensorLoads = 0, tensorStores = 0;
-  time::Path tensorPath; ///< to tensorDone
+  time::Path tensorPath; ///< causes of tensorDone
   uint64_t startCycle = 0, endCycle = 0;
   time::Path endPath;
-  std::unique_ptr<PollLogs> polls; ///< null until a strong read in a world
-  /// A number for its registers and local memory, after `hashedAt`
-  /// instructions.
+  std::unique_ptr<PollLogs> polls; ///< null until the first strong read in a
+                                   ///< world
+  /// Hash of the registers and local memory, valid at instruction count
+  /// `hashedAt`.
   uint64_t stateHash = 0, hashedAt = ~0ull;
 
   Group &group() { return groups[current]; }
@@ -200,83 +202,89 @@ public:
   T *at(Slot s) {
     return reinterpret_cast<T *>(base[s & 1] + (s & ~3u));
   }
-  /// The lanes for which a predicate is true.
+  /// Returns the lanes with a true predicate.
   uint32_t predicate(Slot s) {
     uint32_t v = *at<uint32_t>(s);
     return s & kSlotNegated ? ~v : v;
   }
 
-  /// Lets lanes that wait at convergence points go on without the others, as
-  /// hardware does in the end: the others may be waiting for them.
+  /// Releases lanes from convergence points without waiting for the other
+  /// lanes, which may depend on them. Hardware guarantees the same eventually.
+  /// Returns false if no lane waited.
   bool breakConvergence();
-  /// Runs until nothing can go on or about `budget` instructions are done.
-  /// Returns the number executed.
+  /// Runs until no group can continue or about `budget` instructions have
+  /// executed. Returns the number of executed instructions.
   uint64_t run(uint64_t budget);
 
-  // For interpreters.
-  /// Makes the next group that can go on `current`. Returns false if all wait.
+  // Interface for interpreters.
+  /// Selects the next runnable group as `current`. Returns false if all groups
+  /// wait.
   bool pickGroup();
-  /// Executes an instruction for the lanes `m`, those with a true guard.
+  /// Executes an instruction for the lanes `m`, whose guard is true.
   /// Returns the next instruction, or null if the group waits.
   const Instr *execute(const Instr *i, uint32_t m);
 
-  /// Executes an instruction of which nothing but registers knows.
+  /// Executes an instruction without effects beyond registers.
   void compute(const Instr *i) {
     uint32_t m = i->guard == kNoSlot ? mask : mask & predicate(i->guard);
     if (m)
       i->fn(*this, i, m);
   }
 
-  /// A group that leaves the running one; its lanes are to be filled in.
+  /// Returns a new group split off the running group. The caller sets its
+  /// lanes.
   Group fork();
 
-  // For handlers. All of these return what the handler then returns.
+  // Interface for handlers. Each of these returns the result of the handler.
   const Instr *diverge(const Instr *i, uint32_t taken, const Instr *target);
   const Instr *arriveAt(const Instr *i);
   const Instr *exitLanes(const Instr *i, uint32_t lanes);
-  /// The group stays at `pc` until the wait is over.
+  /// Suspends the group at `pc` until the wait is over.
   const Instr *block(const Instr *pc, Wait wait);
-  /// Lets others run, then continues at `pc`.
+  /// Yields to other groups, then resumes at `pc`.
   const Instr *poll(const Instr *pc) { return block(pc, Wait::Poll); }
-  /// True when all `members` that live are here. `mask` becomes the lanes of
-  /// all groups that came together; the others are moved on. False: blocked.
+  /// Gathers groups at a collective instruction. Returns true once all live
+  /// `members` have arrived; `mask` is then the union of their lanes, and the
+  /// other groups are advanced. Otherwise the group blocks.
   bool collect(const Instr *i, uint32_t &mask, uint32_t members);
-  /// `lanes` have waited for each other.
+  /// Records that `lanes` have synchronized.
   void meet(uint32_t lanes);
 
-  /// A finding that ends the launch.
+  /// Reports a finding that ends the launch.
   const Instr *fail(const Instr *i, FindingKind kind, std::string message,
                     uint32_t lanes);
-  /// A finding after which the launch goes on.
+  /// Reports a finding and continues the launch. Returns true if the check is
+  /// enabled and the finding is new.
   bool note(const Instr *i, FindingKind kind, std::string message,
             uint32_t lanes, bool isWarning = false);
-  /// The same, whatever checks are on.
+  /// Like note, but independent of the enabled checks.
   bool noteAlways(const Instr *i, FindingKind kind, std::string message,
                   uint32_t lanes, bool isWarning = false);
-  /// Reports an engine's fault, also of an operation that was issued earlier;
-  /// null, or `i + 1` when the run may go on.
+  /// Reports an engine fault, possibly of an earlier asynchronous operation.
+  /// Returns null, or `i + 1` if the launch can continue.
   const Instr *fault(const Instr *i, const Fault &f, uint32_t lanes);
 
-  /// Before an instruction through which clusters see each other: false when
-  /// the warp must wait for its cluster's turn.
+  /// Must precede every instruction visible to other clusters. Returns false if
+  /// the warp must wait for the turn of its cluster.
   bool takeTurn(const Instr *i);
-  /// Null unless the order of accesses is followed.
+  /// Returns null unless the order of accesses is checked.
   Order *order();
   GlobalView &global();
-  /// An asynchronous operation: done at once with seed 0, else put in line.
+  /// Issues an asynchronous operation: completes it immediately with seed 0,
+  /// and otherwise queues it.
   template <class F>
   const Instr *issue(const Instr *i, uint32_t lanes, uint32_t line,
                      bool needsTurn, F &&action);
-  /// The same for a copy that counts its bytes on an mbarrier: never done at
-  /// once.
+  /// Issues a copy with completion by an mbarrier; never completes immediately.
   template <class F>
   const Instr *issueCopy(const Instr *i, unsigned lane, F &&action);
-  /// The same of a launch that is timed: at the time that its engine said.
+  /// Issues an operation of a timed launch, to complete at the time given by
+  /// the engine.
   const Instr *completeTimed(const Instr *i, uint32_t lanes, bool needsTurn,
                              AsyncQueue::Action action);
-  /// True when operations take effect as they are issued.
+  /// Returns true if operations complete at issue.
   bool isEager() const;
-  /// Lines in which operations of this warp complete.
+  /// Lines of operations with in-order completion.
   enum LineKind : uint32_t { kTensorLine = 1, kCopyLine = 2 };
   uint32_t line(LineKind kind) const;
 
@@ -284,45 +292,45 @@ private:
   void dropGroup(size_t index);
   void finishConvergence(int32_t conv);
   bool checkPending(const Instr *i);
-  /// The same of an instruction whose guard is false in all lanes. Out of line:
-  /// it would cost the loop over instructions registers.
+  /// Checks an instruction whose guard is false in all lanes. Out of line to
+  /// keep registers free in the instruction loop.
   __attribute__((noinline, cold)) void skipUndefined(const Instr *i);
 };
 
 struct NamedBarrier {
   uint32_t generation = 0;
-  uint32_t expectedWarps = 0; ///< 0: all that live
+  uint32_t expectedWarps = 0; ///< 0: all live warps
   uint32_t arrivedWarps = 0;
   bool active = false;
   uint32_t redPopc = 0, redResult = 0;
   bool redAnd = true, redOr = false;
   bool resultAnd = true, resultOr = false;
-  std::vector<uint32_t> lanes; ///< arrived, per warp
+  std::vector<uint32_t> lanes; ///< arrived lanes, per warp
   Knowledge arriving, completed;
-  /// Of this generation, and of the last one.
+  /// Arrivals in the current and in the previous generation.
   std::vector<Epoch> arrivals, lastArrivals;
 };
 
-/// An mbarrier, and who acted on it in its current phase.
+/// An mbarrier and its arrivals in the current phase.
 struct Mbarrier {
   struct Entry {
     uint32_t line, warp, ctaRank, count;
     bool isComplete;
   };
   std::vector<Entry> arrivals;
-  /// The barrier's state, which is not in the bytes of shared memory: on an
-  /// H200 these keep what was there, and data written over them does no harm.
+  /// State of the barrier, kept outside the bytes of shared memory: on an H200,
+  /// these bytes keep their contents, and overwriting them is harmless.
   uint64_t word = 0;
   uint64_t phases = 0;
-  std::shared_ptr<BarrierOrder> order; ///< null unless checks/ follows it
+  std::shared_ptr<BarrierOrder> order; ///< null unless checks/ tracks the order
 };
 
-/// Marks written bytes of shared memory, and passes accesses of engines on to
-/// the observers of the cluster.
+/// Marks written bytes of shared memory and forwards engine accesses to the
+/// observers of the cluster.
 class SharedTracker : public SharedObserver {
 public:
   explicit SharedTracker(Cta &cta) : cta(cta) {}
-  std::vector<uint8_t> written; ///< empty when that is not checked
+  std::vector<uint8_t> written; ///< empty if the check is disabled
   std::vector<ShadowCell> shadow;
   void read(uint32_t offset, uint32_t size) override;
   void write(uint32_t offset, uint32_t size) override;
@@ -332,11 +340,10 @@ private:
   Cta &cta;
 };
 
-/// Passes accesses of engines to tensor memory on to the observers of the
-/// cluster.
+/// Forwards engine accesses to tensor memory to the observers of the cluster.
 class TensorTracker : public TensorObserver {
 public:
-  /// 16 lanes x 1 column: no instruction touches less of the accumulators.
+  /// Granularity of 16 lanes x 1 column, the smallest access to accumulators.
   static constexpr unsigned kLanes = 16;
   explicit TensorTracker(Cta &cta)
       : shadow(tmemLanes / kLanes * tmemColumns), cta(cta) {}
@@ -361,11 +368,11 @@ struct Cta {
   std::vector<char> registerStorage;
   std::vector<uint8_t> localStorage;
   uint32_t liveWarps = 0;
-  /// Of a launch that is timed: warps that wait, or that others let go on.
+  /// Timed launches: mask of warps that wait or can be released by other warps.
   uint32_t waitingWarps = 0;
   std::vector<NamedBarrier> barriers;
   std::unordered_map<uint32_t, Mbarrier> mbarriers; ///< by offset
-  /// One of them, mostly without a search.
+  /// Returns an mbarrier through a small cache.
   Mbarrier &mbarrier(uint32_t offset) {
     auto &[at, found] = foundMbarriers[offset / 8 % foundMbarriers.size()];
     if (!found || at != offset) {
@@ -375,14 +382,15 @@ struct Cta {
     return *found;
   }
   std::array<std::pair<uint32_t, Mbarrier *>, 16> foundMbarriers = {};
-  bool leavesOut = false; ///< copies move nothing
-  /// Of its shared memory; null where nothing is left out.
+  bool leavesOut = false; ///< copies move no bytes
+  /// Uncomputed bytes of shared memory; null if there are none.
   std::shared_ptr<time::LeftOut> leftOut;
   TensorMemory *tensor = nullptr;
   uint32_t owner = 0;
-  /// Warps of other CTAs and engines that used its memory: their last access.
+  /// Last accesses to the memory of this CTA by engines and by warps of other
+  /// CTAs.
   std::unordered_map<uint32_t, Epoch> users;
-  Knowledge atExit; ///< of its warps that have ended
+  Knowledge atExit; ///< of the finished warps
 
   SharedMemory view() {
     return {shared.data(), uint32_t(shared.size()), tracker.get(), leavesOut};
@@ -396,10 +404,10 @@ struct PairAlloc {
   uint32_t waitingAddress = 0;
 };
 
-/// Global memory as the machine sees it, with a memory of the last hits.
+/// Global memory accessed by a cluster, with a cache of recent allocations.
 class GlobalView : public GlobalAccess {
 public:
-  /// The allocation of an access; empty at first.
+  /// Cached allocation; initially empty.
   struct Hit {
     uint64_t base = 0, bytes = 0;
     uint8_t *host = nullptr;
@@ -409,7 +417,8 @@ public:
   uint8_t *translate(uint64_t address, uint64_t size, bool) override {
     return find(last, address, size);
   }
-  /// The same for an instruction, which mostly stays in one buffer.
+  /// Returns the cache entry of an instruction, which usually stays in one
+  /// buffer.
   Hit &hitOf(const Instr *i) {
     return hits[uintptr_t(i) / sizeof(Instr) % kHits];
   }
@@ -427,12 +436,12 @@ private:
   Hit last, hits[kHits];
 };
 
-/// Global memory of engines: observers are told of each access.
+/// Global memory accessed by engines; notifies the observers of each access.
 class EngineGlobal : public GlobalAccess {
 public:
   explicit EngineGlobal(Cluster &cluster) : cluster(cluster) {}
   uint8_t *translate(uint64_t address, uint64_t size, bool write) override;
-  /// What a copy writes to memory of other devices from now on is late.
+  /// Starts to collect writes to peer devices, which arrive late.
   void beginStore() { isStore = true; }
   void endStore();
 
@@ -442,7 +451,7 @@ private:
   std::vector<LateStore> stores;
 };
 
-/// How often something was found in a cluster, and in which of its CTAs.
+/// Number of occurrences of a finding in a cluster, and the mask of its CTAs.
 struct Tally {
   uint64_t occurrences = 0, ranks = 0;
 };
@@ -457,9 +466,9 @@ struct Cluster {
   EngineGlobal engineGlobal;
   AsyncQueue queue;
   Random random;
-  /// How the seed wants background work to complete: early, at random, late.
-  /// Even: late, all together, and warps take turns after a few instructions.
-  /// Timed: when their engines have done them.
+  /// Completion order of background work, selected by the seed: early, random
+  /// or late. Even: late, all together, with warps alternating after a few
+  /// instructions. Timed: when the engine is done.
   enum class Pace : uint8_t {
     Eager,
     Early,
@@ -469,7 +478,7 @@ struct Cluster {
     Timed
   } pace = Pace::Eager;
   std::vector<std::unique_ptr<ClusterObserver>> observers;
-  /// Set by observers, or null: see Observer.h.
+  /// Set by observers, or null; see Observer.h.
   Order *order = nullptr;
   Recorder *recorder = nullptr;
   Interpreter *interpreter = nullptr;
@@ -477,20 +486,22 @@ struct Cluster {
   time::Stopwatch *watch = nullptr;
   Shard *shard = nullptr;
   Knowledge barrierArriving, barrierCompleted;
-  /// Counts everything that another warp could be waiting for.
+  /// Number of effects that may wake another warp.
   uint64_t effects = 0;
-  /// Scheduling passes: a group that polls tries once in each.
+  /// Number of scheduling passes. A polling group tries once per pass.
   uint32_t round = 0;
-  uint64_t executed = 0, counted = 0; ///< instructions; taken over so far
-  bool timeout = false; ///< try_wait gives up, as its time limit allows
-  bool slept = false;   ///< a lane sleeps: be patient
-  /// In a world: it has read a clock, and when this pass began.
+  uint64_t executed = 0, counted = 0; ///< executed instructions, and the part
+                                      ///< already added to the launch
+  bool timeout = false; ///< a try_wait may return false at its time limit
+  bool slept = false;   ///< a lane has slept, so allow more idle passes
+  /// Worlds: whether a warp has read a clock, and the round at which this pass
+  /// began.
   bool readsTime = false;
   uint32_t passRound = 0;
   bool hasTurn = false;
   bool progress = false; ///< in the last pass
   bool stopped = false;  ///< by a finding that ends the launch
-  std::string output;    ///< of printf
+  std::string output;    ///< output of printf
   std::vector<std::pair<Finding, LaunchStatus>> findings;
   std::map<FindingKey, Tally> tallies;
   uint32_t generation = 0; ///< of barrier.cluster
@@ -499,101 +510,104 @@ struct Cluster {
   std::vector<PairAlloc> pairs;
   uint64_t slot = 0;
   Machine *machine = nullptr;
-  uint64_t lateStores = 0;      ///< so far
-  uint64_t timedOperations = 0; ///< under way
-  bool hasEnded = false;        ///< is to be retired
+  uint64_t lateStores = 0;      ///< number issued so far
+  uint64_t timedOperations = 0; ///< in flight
+  bool hasEnded = false;        ///< to be retired
   void putLate(LateStore store);
   bool done() const { return liveThreads == 0 && queue.empty(); }
   bool wantsTurn() const;
 };
 
-/// What .loc says of an instruction; without it, the function where that is not
-/// the kernel.
+/// Returns the .loc location of an instruction. Without .loc, returns the
+/// function unless it is the kernel.
 SourceChain sourceOf(const InstrInfo &info);
 
-/// A range of bytes in terms of a buffer, a variable or a frame.
+/// Describes a range of bytes relative to a buffer, a variable or a frame.
 std::string describeAddress(Warp &w, ptx::Space space, uint64_t address,
                             uint64_t bytes);
 
 class Machine {
 public:
-  /// `device`: that of a world, or null.
+  /// Creates a machine. `device` is its device in a world, or null.
   Machine(const Program &program, DeviceMemory &memory,
           const LaunchConfig &config, const ptx::Module &module,
           LaunchReport &report, WorldDevice *device = nullptr);
   ~Machine();
-  /// From the beginning to the end.
   void run();
 
-  // The same in steps, for launches that are alive together.
-  /// False with a finding where the launch does not fit kernel and device.
+  // Steps of run(), for concurrent launches.
+  /// Starts the launch. Returns false with a finding if the launch does not
+  /// match the kernel and the device.
   bool begin();
   enum class Pass { Ended, Progress, Idle };
-  /// Each cluster executes at most about `most` instructions.
+  /// Runs a pass, in which each cluster executes at most about `most`
+  /// instructions.
   Pass pass(uint64_t most);
-  /// Whether waits with a limit of time give up in the next pass. Returns
-  /// whether a lane sleeps.
+  /// Sets whether timed waits give up in the next pass. Returns true if a lane
+  /// sleeps.
   bool setTimeouts(bool giveUp);
   bool breakConvergence();
-  /// Of `note`, which may be empty, the first finding has the text.
+  /// Reports a deadlock. A nonempty `note` is added to the first finding.
   void reportDeadlock(std::string note = {});
-  /// A number that says where all warps stand and what they hold, to tell that
-  /// nothing changes.
+  /// Returns a hash of the positions and registers of all warps, for detecting
+  /// a lack of progress.
   uint64_t stateHash();
-  /// Whether a warp has read a clock since this was last asked.
+  /// Returns true if a warp has read a clock since the last call.
   bool takeReadsTime();
   void finish();
 
   const Program &program;
   DeviceMemory &memory;
   const LaunchConfig &config;
-  /// The address of a cooperative launch's workspace, else 0.
+  /// Workspace address of a cooperative launch, or 0.
   uint64_t gridWorkspace = 0;
   const ptx::Module &module;
   LaunchReport &report;
-  std::vector<std::unique_ptr<TensorMemory>> tensors; ///< per SM, as needed
+  std::vector<std::unique_ptr<TensorMemory>> tensors; ///< per SM, allocated on
+                                                      ///< demand
   Dim3 cluster, clusterGrid;
   uint32_t threads = 0, warpsPerCta = 0;
-  uint32_t sharedBytes = 0; ///< per CTA, reserved and dynamic included
+  uint32_t sharedBytes = 0; ///< per CTA, including reserved and dynamic memory
   uint32_t dynamicOffset = 0;
   bool stopped = false;
   std::atomic<bool> wasInterrupted{false};
   std::vector<uint8_t> params;
   WorldDevice *const device;
-  /// The number of its first cluster among those of the world.
+  /// World-wide index of the first cluster.
   uint64_t firstCluster = 0;
-  /// By operations of the scope of the device.
+  /// Knowledge published by operations of device scope.
   Published published;
-  /// The scopes that differ from wider ones here, the narrowest first.
+  /// Distinct scopes of this launch, narrowest first.
   std::vector<MemoryScope> scopes;
   struct ScopeRange {
     const MemoryScope *first, *last;
     const MemoryScope *begin() const { return first; }
     const MemoryScope *end() const { return last; }
   };
-  /// Those of them that a scope includes.
+  /// Returns the distinct scopes included in `scope`.
   ScopeRange scopesUpTo(MemoryScope scope) const {
     return {scopes.data(), scopes.data() + numScopesUpTo[int(scope)]};
   }
   GlobalShadow &shadow();
-  /// The creator of the machine sets both before begin().
+  /// Set by the creator of the machine before begin(), like `timing`.
   std::vector<std::unique_ptr<LaunchObserver>> observers;
   /// Null unless the launch is timed.
   std::unique_ptr<Timing> timing;
-  /// wgmma and tcgen05 compute no accumulators.
+  /// Skip the arithmetic of wgmma and tcgen05.
   bool skipsMmas = false;
-  /// Copies move nothing into shared memory, and from it.
+  /// Copies move no bytes into or out of shared memory.
   bool leavesOutShared = false;
-  /// Whether the host has asked for the end of the launch. The host may take
-  /// its flag back; clusters that have stopped do not go on.
+  /// Returns true if the host has interrupted the launch. The result is
+  /// latched, because the host may clear its flag while stopped clusters stay
+  /// stopped.
   bool isInterrupted() {
     if (config.interrupt && __atomic_load_n(config.interrupt, __ATOMIC_RELAXED))
       wasInterrupted.store(true, std::memory_order_relaxed);
     return wasInterrupted.load(std::memory_order_relaxed);
   }
 
-  /// clusterlaunchcontrol.try_cancel: takes a cluster that has not started, or
-  /// says that there is none. Needs the turn.
+  /// Performs clusterlaunchcontrol.try_cancel: claims a cluster that has not
+  /// started. Returns false if there is none. Requires the turn.
   bool cancelCluster(Cluster &asking, uint64_t &index);
   Dim3 firstCtaOf(uint64_t clusterIndex) const;
   uint64_t numClusters() const { return totalClusters; }
@@ -604,36 +618,37 @@ public:
   void checkNamedBarriers(Cta &cta);
   void checkClusterBarrier(Cluster &cluster);
   void add(Cluster &c, Finding finding, LaunchStatus status);
-  /// Counts what a CTA did, and says whether it is new: one report of it is
-  /// enough.
+  /// Counts a finding of a CTA. Returns true if the finding is new and must be
+  /// reported.
   bool count(Cta &cta, const FindingKey &key);
-  /// What is in the report, and how often it was found by clusters that have
-  /// ended.
+  /// Reported findings, with their counts in finished clusters.
   FindingCounts reported;
 
-  /// Host pointer to shared memory, or null. `address` is rank << 24 | offset.
+  /// Returns a host pointer to shared memory, or null. `address` is rank << 24
+  /// | offset.
   uint8_t *shared(Warp &w, uint64_t address, uint64_t size, Cta *&owner);
-  /// "8 bytes at shared address 0x1000408 (offset 8 of 'full' of CTA rank 1)".
+  /// Returns text such as "8 bytes at shared address 0x1000408 (offset 8 of
+  /// 'full' of CTA rank 1)".
   std::string describeShared(const Cta &own, uint64_t address, uint64_t size);
   std::string describeSharedOffset(uint32_t offset);
 
-  // For Timing, which runs the launch by itself.
+  // Interface for Timing, a replacement for the scheduler.
   std::vector<std::unique_ptr<Cluster>> active;
-  /// Clusters that the device holds at once; those that run now are `active`.
+  /// Limit on resident clusters of the device; `active` contains only the
+  /// running clusters.
   uint64_t slots = 0;
-  uint64_t executed = 0; ///< instructions of warps
+  uint64_t executed = 0; ///< warp instructions
   std::unique_ptr<Workers> workers;
-  /// Clusters that are dispatched, but not started yet.
+  /// Clusters dispatched but not started.
   struct Waiting {
     uint64_t index, slot;
   };
   std::deque<Waiting> waiting;
   void startMore(size_t count);
-  /// Takes over new findings and output of the cluster.
+  /// Collects new findings and output of a cluster.
   void collect(Cluster &c);
   void retire(Cluster &c);
   void takeStatistics(Cluster &c);
-  /// Ends the launch with a finding.
   void reportLimit();
 
 private:
@@ -642,9 +657,10 @@ private:
   bool bindShape();
   void bindScopes();
 
-  // The scheduler (Scheduler.cpp).
+  // Scheduler (Scheduler.cpp).
   void runCluster(Cluster &c, uint64_t quantum);
-  /// Whether another warp could have seen anything of it.
+  /// Runs the operations waiting for the turn. Returns true if another warp may
+  /// have observed them.
   bool runTurn(Cluster &c);
   void passTime(uint64_t executedBefore);
   bool completeSome(Cluster &c, bool isStuck);
@@ -656,16 +672,17 @@ private:
 
   bool sharesTensorMemory = false;
   uint64_t totalClusters = 0, dispatched = 0;
-  /// The next ones in line for dispatch.
+  /// Next clusters in dispatch order.
   uint64_t nextIndex = 0;
   std::deque<uint64_t> lookahead;
   Random random;
   unsigned numScopesUpTo[kMemoryScopes] = {};
-  /// Of a launch without a world.
+  /// Shadow of a launch outside a world.
   GlobalShadow ownShadow;
-  /// Other launches, as far as clusters that have ended knew them.
+  /// Clocks of other launches, as known to finished clusters.
   Clock atEnd;
-  /// Clusters that are to run side by side, and passes in which none ended.
+  /// Number of clusters to run concurrently, and the number of passes since a
+  /// cluster last finished.
   size_t target = 0;
   uint64_t passesAlone = 0;
 };

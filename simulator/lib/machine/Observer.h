@@ -1,13 +1,11 @@
-//===- Observer.h - observers of a machine ----------------------*- C++ -*-===//
+//===- Observer.h - Observers of a machine ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A machine executes a launch. Checks, reports and the model of time follow it
-// through these interfaces. The creator of the machine adds them (Launch in
-// Simulator.cpp), so the machine includes none of their headers.
-//
-// Handlers in exec/ are a layer above the observers. They pass the operands of
-// each operation without a virtual call, through typed pointers that observers
-// set: Cluster::order (checks/), Warp::trace (report/), Warp::watch (time/).
+// Checks, reports and the time model follow a launch through these interfaces.
+// The creator of the machine adds them (Launch in Simulator.cpp), so the
+// machine includes none of their headers. Handlers in exec/, a layer above the
+// observers, pass operands without virtual calls through typed pointers:
+// Cluster::order (checks/), Warp::trace (report/), Warp::watch (time/).
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_MACHINE_OBSERVER_H
@@ -25,18 +23,18 @@ namespace mx::sim {
 struct Cluster;
 struct Cta;
 
-/// Follows one cluster. Methods do nothing unless they are overridden.
+/// Observer of a cluster. Default methods do nothing.
 class ClusterObserver {
 public:
   virtual ~ClusterObserver() = default;
 
   //===-- Lanes -----------------------------------------------------------===//
 
-  /// A group of lanes begins; `strand` is its number in the warp.
+  /// A group of lanes starts; `strand` is its number in the warp.
   virtual void forked(Warp &, uint32_t /*strand*/) {}
-  /// `lanes` have waited for each other.
+  /// `lanes` have synchronized.
   virtual void meet(Warp &, uint32_t /*lanes*/) {}
-  /// Lanes of the running group have exited and are no longer in Warp::live.
+  /// Lanes of the running group have exited and left Warp::live.
   virtual void exited(Warp &) {}
   /// An instruction has waited for all tcgen05.ld of its warp.
   virtual void waitTensorLoads(Warp &) {}
@@ -60,53 +58,53 @@ public:
 
   //===-- Findings and ends -----------------------------------------------===//
 
-  /// A check has failed at the instruction that runs.
+  /// A check has failed at the current instruction.
   virtual void finding(const Finding &) {}
-  /// The same for a group of lanes, at its clock `step`.
+  /// A check has failed for a group of lanes at clock `step`.
   virtual void finding(const Finding &, uint64_t /*step*/) {}
   /// The cluster has ended; called for each CTA.
   virtual void ended(Cta &) {}
 };
 
-/// Executes warps in place of Warp::run, to follow each instruction.
+/// Replacement for Warp::run with instruction-level observation.
 class Interpreter {
 public:
-  /// Runs until the warp blocks, or about `budget` instructions are done.
-  /// Returns the number executed.
+  /// Runs until the warp blocks or about `budget` instructions have executed.
+  /// Returns the number of executed instructions.
   virtual uint64_t run(Warp &w, uint64_t budget) = 0;
 
 protected:
   ~Interpreter() = default;
 };
 
-/// Follows a launch. Methods are called between passes of the scheduler.
+/// Observer of a launch. Methods are called between scheduler passes.
 class LaunchObserver {
 public:
   virtual ~LaunchObserver() = default;
 
-  /// A cluster begins. Adds its observer to Cluster::observers.
+  /// A cluster starts. Adds an observer to Cluster::observers.
   virtual void start(Cluster &) {}
-  /// A cluster has ended, or the launch ends early. Takes over its results.
+  /// A cluster has ended, or the launch ends early. Collects its results.
   virtual void take(Cluster &) {}
   /// The launch has ended.
   virtual void finish(LaunchReport &) {}
 };
 
-/// Runs a launch in the order of time, in place of the machine's scheduler.
+/// Replacement for the scheduler; runs a launch in time order.
 class Timing {
 public:
   virtual ~Timing() = default;
 
-  /// Returns why this launch cannot be timed, or an empty string.
+  /// Returns the reason why this launch cannot be timed, or an empty string.
   virtual std::string explainMisfit() const { return {}; }
-  /// The launch begins: its shape is known, and no cluster exists.
+  /// The launch starts; its shape is known, but no cluster exists.
   virtual void begin() {}
   /// Returns true if clusters may run on several host threads.
   virtual bool isParallel() const { return false; }
-  /// A cluster begins.
+  /// A cluster starts.
   virtual void start(Cluster &) {}
   virtual void run() {}
-  /// Calls `action` when the engine of `issuer` has done its work.
+  /// Calls `action` when the engine of `issuer` has completed the operation.
   virtual void complete(const AsyncIssuer & /*issuer*/, bool /*needsTurn*/,
                         AsyncQueue::Action /*action*/) {}
   virtual uint64_t nanosecondsOf(uint64_t /*cycle*/) const { return 0; }

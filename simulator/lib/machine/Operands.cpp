@@ -1,9 +1,9 @@
-//===- Operands.cpp - operands and variables as register slots ------------===//
+//===- Operands.cpp - Register slots of operands and variables ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Registers get their place at first sight, constants a register of the pool,
-// special registers one that is filled when a warp starts, and variables an
-// address.
+// Registers are allocated on first use, and variables are mapped to addresses.
+// Constants use registers of the constant pool; special registers are filled in
+// when a warp starts.
 //===----------------------------------------------------------------------===//
 
 #include "Decoder.h"
@@ -61,7 +61,7 @@ Slot Decoder::newRegister(unsigned laneBytes) {
   return s;
 }
 
-/// One that is the same in all functions.
+/// Allocates a register shared by all functions.
 Slot Decoder::sharedRegister(unsigned laneBytes) {
   Routine *saved = routine;
   routine = nullptr;
@@ -71,7 +71,7 @@ Slot Decoder::sharedRegister(unsigned laneBytes) {
 }
 
 Slot Decoder::newPredicate() {
-  // 32 predicates share the space of one register.
+  // 32 predicates share one register.
   if (predicateBytes % 128 == 0) {
     nextPredicate = newRegister(4);
     predicateBytes = 0;
@@ -257,12 +257,13 @@ Slot Decoder::use(const Operand &op, unsigned laneBytes, Type immediate) {
       }
       return special(row.kind, width);
     }
-    // Performance counters, other driver registers and the graph are 0 here;
-    // the last byte that the system reserves is that of all it reserves.
+    // Performance counters, other driver registers and the graph read as 0. The
+    // last reserved byte of the system equals the end of all reserved memory.
     if (op.name.substr(0, 2) == "pm" || op.name.substr(0, 6) == "envreg" ||
         op.name == "current_graph_exec")
       return constant(0, width);
-    // Where libraries may ask for a part of it; they get no access to it here.
+    // Libraries can request part of the reserved memory on hardware, but get no
+    // access here.
     if (op.name == "reserved_smem_offset_0" ||
         op.name == "reserved_smem_offset_1")
       return special(Special::ReservedSmemBegin, width);
@@ -278,7 +279,8 @@ Slot Decoder::use(const Operand &op, unsigned laneBytes, Type immediate) {
       if (!v.isExtern)
         return special(Special::SharedAddress, width, at + op.value);
       place(v);
-      // Dynamic shared memory begins after the static: patched at the end.
+      // Dynamic shared memory follows static memory; the address is patched at
+      // the end.
       auto key = int64_t((uint64_t(1) << 40) + uint64_t(op.value));
       size_t before = program.specials.size();
       Slot s = special(Special::SharedAddress, width, key);
@@ -388,7 +390,8 @@ bool Decoder::immediate(size_t k, int64_t &value) {
 Address Decoder::address(const Operand &op) {
   Address a;
   if (op.kind != Operand::Memory) {
-    // tcgen05 and friends also take a bare register as an address.
+    // tcgen05 and related instructions also accept a bare register as an
+    // address.
     unsupported("expects an address in brackets");
     a.base = constant(0, 8);
     return a;
@@ -430,7 +433,7 @@ uint64_t Decoder::place(ptx::Variable &v) {
     if (isNew) {
       uint64_t at = (program.staticSharedEnd + v.align - 1) / v.align * v.align;
       if (at + v.bytes > kOffsetMask) {
-        // The launch is refused, whoever asks for how much.
+        // Forces every launch to be rejected.
         program.staticSharedEnd = kOffsetMask;
         return kReservedShared;
       }
@@ -457,7 +460,7 @@ uint64_t Decoder::place(ptx::Variable &v) {
       if (it != f->locals.end())
         return it->second;
     }
-    // In a routine: offsets in its frame.
+    // Offsets in the frame of a routine.
     uint32_t &used = routine ? routine->frameBytes : program.localBytes;
     uint64_t at = (used + v.align - 1) / v.align * v.align;
     if (v.bytes > kMaxLocal || at + v.bytes > kMaxLocal) {

@@ -1,4 +1,4 @@
-//===- Overlap.cpp - memory of kernels that overlap -----------------------===//
+//===- Overlap.cpp - Memory of overlapping kernels ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -10,7 +10,7 @@
 
 using namespace mx::sim;
 
-/// Calls fn(page) for the pages of a range, as far as there are any.
+/// Calls fn(page) for all existing pages of a range.
 template <class F>
 static void forPages(uint64_t base, uint64_t address, uint64_t bytes,
                      size_t pages, F &&fn) {
@@ -24,8 +24,9 @@ static void forPages(uint64_t base, uint64_t address, uint64_t bytes,
 }
 
 void Overlap::begin(bool isProgrammatic, size_t pages) {
-  // Without a trigger this kernel begins when all CTAs of the one before have
-  // ended. Kernels before that one have ended too if it waited for them.
+  // Without a trigger, this kernel starts after all CTAs of its predecessor
+  // have ended. Earlier kernels have ended too if the predecessor waited for
+  // them.
   auto ended = [](uint8_t uses) -> uint8_t {
     return uses >> kEndedShift << kEndedShift | uses << kEndedShift;
   };

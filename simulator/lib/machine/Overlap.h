@@ -1,11 +1,10 @@
-//===- Overlap.h - memory of kernels that overlap ---------------*- C++ -*-===//
+//===- Overlap.h - Memory of overlapping kernels ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A kernel that is launched programmatically may begin while those before it
-// run, and shares memory with them only after its griddepcontrol.wait. Kernels
-// are simulated one after another; which global memory each touches is kept, so
-// that what it does too early is found all the same. In pages, of which every
-// allocation has its own.
+// A programmatic launch may start while its predecessors run, but may share
+// memory with them only after griddepcontrol.wait. Kernels are simulated
+// sequentially, so premature accesses are detected from the recorded accesses
+// of each kernel, at page granularity. Allocations never share a page.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_MACHINE_OVERLAP_H
@@ -20,30 +19,29 @@ namespace mx::sim {
 
 class Overlap {
 public:
-  /// Of memory whose addresses begin at `base`.
+  /// Tracks memory with addresses starting at `base`.
   explicit Overlap(uint64_t base) : base(base) {}
-  /// A launch begins.
   void begin(bool isProgrammatic, size_t pages);
-  /// The kernel executes griddepcontrol.launch_dependents. Thread-safe.
+  /// Records griddepcontrol.launch_dependents. Thread-safe.
   void noteTrigger() { triggered.store(true, std::memory_order_relaxed); }
-  /// The kernel executes griddepcontrol.wait. Thread-safe.
+  /// Records griddepcontrol.wait. Thread-safe.
   void noteWait() { waited.store(true, std::memory_order_relaxed); }
-  /// All kernels have ended.
   void settle();
-  /// The kernel touches a range. Thread-safe.
+  /// Records an access of the kernel. Thread-safe.
   void note(uint64_t address, uint64_t bytes, bool isWrite);
-  /// Which kernel before touches it as well, where one of the two writes.
+  /// State of the earlier kernel in a conflict. At least one access of a
+  /// conflict is a write.
   enum class Sharing { None, WithEnded, WithRunning };
   Sharing sharing(uint64_t address, uint64_t bytes, bool isWrite) const;
 
 private:
   const uint64_t base;
-  /// Uses by a kernel that may still run, and by one that has ended, but whose
-  /// writes only griddepcontrol.wait makes visible.
+  /// Accesses by a kernel that may still run, and by an ended kernel; its
+  /// writes only become visible by griddepcontrol.wait.
   enum : uint8_t { kRead = 1, kWritten = 2, kEndedShift = 2 };
   std::vector<std::atomic<uint8_t>> current;
   std::atomic<bool> triggered{false}, waited{false};
-  /// Of kernels before; empty where there are none that may overlap.
+  /// Accesses by earlier kernels; empty if none may overlap.
   std::vector<uint8_t> earlier;
 };
 

@@ -1,4 +1,4 @@
-//===- Polling.cpp - lanes that wait for a word to change -----------------===//
+//===- Polling.cpp - Detection of polling loops ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -23,14 +23,15 @@ bool PollLog::hasChanged() const {
   return false;
 }
 
-/// Grows with whatever a warp does that others may see, or that it waits for.
+/// Returns a value that increases with every wait and every externally visible
+/// action.
 static uint64_t deedsOf(const WarpStatistics &s) {
   return s.globalStoreBytes + s.sharedStoreBytes + s.tensorStoreBytes +
          s.bulkStoreBytes + s.bulkLoadBytes + s.copyBytes + s.tensorCopyBytes +
          s.mmas + s.mbarrierWaits + s.barrierWaits + s.clusterWaits;
 }
 
-/// The words of all lanes; neighbours often read the same one.
+/// Merges the words of all lanes; neighboring lanes often read the same word.
 static std::vector<PollLog::Word> wordsOf(uint32_t mask,
                                           const uint64_t addresses[32],
                                           uint8_t *const hosts[32],
@@ -65,7 +66,7 @@ bool mx::sim::isPolling(Warp &w, const Instr *i, ptx::Space space,
     w.polls = std::make_unique<PollLogs>();
   PollLog &log = (*w.polls)[w.mask];
   uint64_t deeds = deedsOf(w.counts);
-  // More reads than a loop of tests has are no loop of tests.
+  // A polling loop reads only a few words; longer sequences are other code.
   constexpr size_t kMostReads = 64;
   if (log.deeds != deeds || log.reads.size() == kMostReads || log.hasChanged())
     log.reads.clear();

@@ -1,10 +1,11 @@
-//===- Polling.h - lanes that wait for a word to change ---------*- C++ -*-===//
+//===- Polling.h - Detection of polling loops -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// In a world, lanes that read the same words again by strong accesses, find the
-// same values, and have done nothing else in between, need not run until one of
-// the words changes. This only says who runs when: lanes that wait for other
-// reasons, to count their tries for instance, go on when no device can.
+// In a world, a group of lanes is suspended if it repeats strong reads of the
+// same words, reads the same values, and does nothing else in between. The
+// group resumes when a word changes. This affects scheduling only: lanes that
+// loop for other reasons, for instance to count retries, resume once no device
+// can make progress.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_MACHINE_POLLING_H
@@ -20,11 +21,10 @@ namespace mx::sim {
 
 class Warp;
 
-/// What a group of lanes has read in vain.
 struct PollLog {
   struct Word {
     const uint8_t *host;
-    uint64_t address; ///< as the instruction has it
+    uint64_t address; ///< as in the instruction
     uint32_t bytes;
     std::array<uint8_t, 32> value;
     bool hasChanged() const;
@@ -35,22 +35,23 @@ struct PollLog {
     std::vector<Word> words;
   };
   std::vector<Read> reads;
-  /// What the warp had done by then, as a number.
+  /// Activity of the warp at the time of the reads.
   uint64_t deeds = 0;
   bool hasChanged() const;
 };
 
-/// By the lanes of the group.
+/// Logs by lanes of the group.
 using PollLogs = std::unordered_map<uint32_t, PollLog>;
 
-/// A strong read of the running group is about to be executed. True if it is
-/// one of many in vain: the group waits then.
+/// Records a strong read before its execution. Returns true if the read belongs
+/// to a polling loop, and the group must wait.
 bool isPolling(Warp &w, const Instr *i, ptx::Space space, uint32_t mask,
                const uint64_t addresses[32], uint8_t *const hosts[32],
                uint32_t bytes);
-/// The read was an atomic operation that has changed nothing: no deed.
+/// Records an atomic operation without effect, which does not count as
+/// activity.
 void notePoll(Warp &w);
-/// Of a group that waits: what for, and what it has seen.
+/// Describes the words polled by a waiting group and their values.
 std::string describePolls(Warp &w, const PollLog &log);
 
 } // namespace mx::sim

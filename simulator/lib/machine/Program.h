@@ -1,11 +1,11 @@
-//===- Program.h - a kernel in the form that is executed --------*- C++ -*-===//
+//===- Program.h - Executable form of a kernel ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each PTX instruction is decoded once into 48 bytes: a function that executes
-// it for 32 lanes and the places of its operands. Registers live lane after
-// lane (128 bytes for up to 32 bits, 256 for 64, 512 for 128; a predicate is
-// one word with a bit per lane), so that a handler is a loop over 32 lanes that
-// compilers vectorise. Immediates are registers of a constant pool.
+// Each PTX instruction is decoded once into 48 bytes: a handler for 32 lanes,
+// and operand slots. A register is an array over lanes: 128 bytes for up to 32
+// bits, 256 for 64, 512 for 128. A predicate is a word with a bit per lane.
+// Handlers are thus simple, vectorizable loops. Immediates are registers of a
+// constant pool.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_MACHINE_PROGRAM_H
@@ -24,12 +24,12 @@ class InstructionSet;
 class Warp;
 struct Instr;
 
-/// Executes `i` for the lanes in `mask` and returns the next instruction, or
-/// null when the group of lanes cannot go on now (Warp says why).
+/// Executes `i` for the lanes in `mask`. Returns the next instruction, or null
+/// if the group of lanes must wait (the warp stores the reason).
 using Handler = const Instr *(*)(Warp & w, const Instr *i, uint32_t mask);
 
-/// Byte offset of a register. Bit 0: in the constant pool instead of the
-/// register file; bit 1: a predicate that is read negated.
+/// Byte offset of a register. Bit 0 selects the constant pool instead of the
+/// register file; bit 1 negates a predicate on reads.
 using Slot = uint32_t;
 constexpr Slot kSlotConstant = 1, kSlotNegated = 2;
 constexpr Slot kNoSlot = ~0u;
@@ -40,28 +40,29 @@ struct Instr {
   Handler fn = nullptr;
   Slot guard = kNoSlot;
   Slot d = kNoSlot, a = kNoSlot, b = kNoSlot, c = kNoSlot;
-  /// Handler's choice: a small number, or the first of several Program::extra.
+  /// Handler-specific: a small number, or the index of the first Program::extra
+  /// entry.
   uint32_t aux = 0;
   uint32_t aux2 = 0;
   int64_t imm = 0;
 };
 
-/// What an instruction makes of an operand that is undefined in some lanes.
+/// Effect of an operand that is undefined in some lanes.
 enum class DataFlow : uint8_t {
-  Decides,  ///< an address, a branch, memory, another engine: no result of it
-  Computes, ///< a lane's results depend on the operands of that lane
-  Selects,  ///< selp: on one of two operands
-  Masks,    ///< and, or, and setp with them: one operand may settle the result
-  Loads,    ///< results are what memory holds, the operands are addresses
-  Stores,   ///< operands but for the address are stored
-  Shuffles, ///< a lane's result is the first operand of another lane
-  Gathers,  ///< members' results depend on the first operands of all members
-  Scales,   ///< mma with block scales, of which some lanes hold those read
-  Moves,    ///< each element of the result is the one of the operand
+  Decides,  ///< address, branch, memory or engine operand; no result
+  Computes, ///< results depend on the operands of the same lane
+  Selects,  ///< selp: results depend on one of two operands
+  Masks,    ///< and, or, setp with and/or: one operand may suffice
+  Loads,    ///< results are loaded; the operands are addresses
+  Stores,   ///< operands other than the address are stored
+  Shuffles, ///< a result is the first operand of another lane
+  Gathers,  ///< results depend on the first operands of all members
+  Scales,   ///< block-scaled mma: only some lanes supply scales
+  Moves,    ///< each result element equals its operand element
 };
 
-/// Returns the flow of an instruction that comes before the last one that a
-/// source becomes, and has other operands.
+/// Returns the data flow of a helper instruction with different operands that
+/// precedes the last instruction of an expansion.
 inline DataFlow getFlowBefore(DataFlow flow) {
   return flow == DataFlow::Selects || flow == DataFlow::Masks ||
                  flow == DataFlow::Moves
@@ -69,7 +70,6 @@ inline DataFlow getFlowBefore(DataFlow flow) {
              : flow;
 }
 
-/// What reports and checks need to know about an instruction.
 struct InstrInfo {
   uint32_t line = 0;
   int32_t loc = -1;
@@ -77,8 +77,8 @@ struct InstrInfo {
   const ptx::Instruction *source = nullptr;
   /// Ranges in Program::uses and Program::defs.
   uint32_t firstUse = 0, numUses = 0, firstDef = 0, numDefs = 0;
-  bool isMove = false;  ///< passes values on without looking at them
-  bool isFirst = false; ///< of those that its source has become
+  bool isMove = false;  ///< passes values on without inspecting them
+  bool isFirst = false; ///< first of the expansion of its source
   DataFlow flow = DataFlow::Decides;
 };
 
@@ -138,7 +138,7 @@ enum class Special : uint8_t {
   Zero,
 };
 
-/// A register that is filled when a warp starts.
+/// Register initialized when a warp starts.
 struct SpecialSlot {
   Special kind;
   Slot slot;
@@ -161,31 +161,31 @@ struct Program {
   /// Variables in shared memory by offset, for messages.
   std::vector<const ptx::Variable *> sharedVariables;
   bool usesTensorMemory = false;
-  unsigned ctaGroup = 0; ///< of its tcgen05 instructions
-  /// Bit `MemoryScope` for each that an instruction names.
+  unsigned ctaGroup = 0; ///< of the tcgen05 instructions
+  /// Bit mask of the MemoryScopes named by instructions.
   uint32_t memoryScopes = 0;
-  /// Why instructions are unsupported; Instr::aux is the index.
+  /// Errors of unsupported instructions, indexed by Instr::aux.
   std::vector<std::string> messages;
-  const InstructionSet *instructions = nullptr; ///< that it was decoded with
+  const InstructionSet *instructions = nullptr; ///< used to decode the program
 
   const InstrInfo &infoOf(const Instr *i) const {
     return info[i - code.data()];
   }
 };
 
-/// PTX ISA "reserved shared memory": 1 KiB at the start belongs to the system.
+/// The first 1 KiB belongs to the system (PTX ISA, "reserved shared memory").
 constexpr uint32_t kReservedShared = 1024;
 constexpr unsigned kRankShift = 24;
 constexpr uint32_t kOffsetMask = (1u << kRankShift) - 1;
 
-/// Where the state spaces lie in the generic address space. Global memory is
-/// generic memory as it is.
+/// State space windows in the generic address space. Global addresses are
+/// identical to generic addresses.
 constexpr uint64_t kSharedWindow = 0x7d0000000000ull;
 constexpr uint64_t kLocalWindow = 0x7c0000000000ull;
 constexpr uint64_t kParamWindow = 0x7b0000000000ull;
 constexpr uint64_t kWindowBytes = 1ull << 32;
-/// Parameter variables of inlined functions lie in the frame in local memory;
-/// in parameter space their addresses begin here.
+/// First parameter-space address of parameter variables of inlined functions,
+/// which are stored in the local memory frame.
 constexpr uint64_t kLocalParams = 1ull << 20;
 
 } // namespace mx::sim

@@ -1,8 +1,8 @@
-//===- Progress.cpp - whether a machine of a world goes on ----------------===//
+//===- Progress.cpp - Progress detection in a world -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Time, and a number for the state of all warps: where a state comes again and
-// no warp has done anything in between, nothing ever will.
+// Simulated time, and a hash of the state of all warps. If a state recurs and
+// no warp has acted in between, the machine will never make progress.
 //===----------------------------------------------------------------------===//
 
 #include "Machine.h"
@@ -14,7 +14,7 @@
 
 using namespace mx::sim;
 
-/// In a world time passes where something moves.
+/// Advances the time of the world by the activity of this pass.
 void Machine::passTime(uint64_t executedBefore) {
   uint64_t rounds = 0;
   for (auto &c : active)

@@ -1,7 +1,7 @@
-//===- Routines.cpp - frames, arguments, stack ----------------------------===//
+//===- Routines.cpp - Frames, arguments and stack of routines -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA, "call" where it is not decoded in place. The stack grows upwards in
+// Calls that are not inlined (PTX ISA, "call"). The stack grows upwards in
 // local memory.
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,7 @@ using ptx::Type;
 
 namespace {
 
-/// Memory of a lane; null when it is not within the thread's local memory.
+/// Returns the local memory of a lane, or null if the range is out of bounds.
 uint8_t *localAt(Warp &w, unsigned lane, uint64_t offset, uint64_t bytes) {
   uint32_t all = w.machine->program.localBytes;
   if (offset > all || bytes > all - offset)
@@ -23,7 +23,8 @@ uint8_t *localAt(Warp &w, unsigned lane, uint64_t offset, uint64_t bytes) {
 
 uint32_t frameAbove(uint32_t stack) { return (stack + 15) & ~15u; }
 
-/// A register has been copied to local memory or from there.
+/// Propagates undefined values when a register is copied to or from local
+/// memory.
 void followRegister(Warp &w, Slot slot, unsigned lane, uint64_t offset,
                     uint32_t bytes, bool toLocal) {
   if (toLocal)
@@ -32,8 +33,8 @@ void followRegister(Warp &w, Slot slot, unsigned lane, uint64_t offset,
     w.undefined.loadLocal(w, slot, lane, offset, bytes);
 }
 
-/// Copies a list of arguments or results between frames and their places. A
-/// place is a register, or the address in parameter space of a variable.
+/// Copies a list of arguments or results between a frame and the operands. An
+/// operand is a register, or the parameter-space address of a variable.
 bool transfer(Warp &w, const Slot *list, unsigned lane, uint32_t frame,
               bool toFrame) {
   for (uint32_t k = 0, n = *list++; k < n; ++k, list += 4) {
@@ -61,7 +62,7 @@ bool transfer(Warp &w, const Slot *list, unsigned lane, uint32_t frame,
   return true;
 }
 
-/// A place where the lanes of a group meet after the call.
+/// Adds a convergence point for the lanes of a group after the call.
 void expectAt(Warp &w, const Instr *meet) {
   Group &g = w.group();
   size_t k = 0;
@@ -126,8 +127,7 @@ const Instr *mx::sim::storeFrame(Warp &w, const Instr *i, uint32_t mask) {
   return moveFrame(w, i, mask, false);
 }
 
-/// The function a pointer means, as an index in the program; kNoSlot when it
-/// means none.
+/// Returns the program index of the function at address `pointer`, or kNoSlot.
 static uint32_t entryAt(const Program &program, const Slot *header,
                         uint64_t pointer) {
   uint64_t index = (pointer - kFunctionWindow) / 16;
@@ -140,7 +140,7 @@ const Instr *mx::sim::callRoutine(Warp &w, const Instr *i, uint32_t mask) {
   const Program &program = w.machine->program;
   const Slot *header = &program.extra[i->aux];
   const Instr *code = program.code.data();
-  // Where the innermost lanes that wait are not those of this instruction.
+  // Use the convergence point at which the innermost waiting lanes do not wait.
   int32_t outer = w.group().conv;
   const Instr *meet = code + header[0];
   if (outer >= 0 && w.convs[outer].pc == meet)
@@ -170,7 +170,7 @@ const Instr *mx::sim::callRoutine(Warp &w, const Instr *i, uint32_t mask) {
     frame[lane] = fresh;
   }
   expectAt(w, meet);
-  // A group for each function, this one for the last.
+  // Fork a group for each distinct callee; the current group takes the last.
   while (true) {
     uint32_t entry = entries[firstLane(left)], same = 0;
     forLanes(left, [&](unsigned lane) {
@@ -201,8 +201,8 @@ const Instr *mx::sim::takeResults(Warp &w, const Instr *i, uint32_t mask) {
   return next;
 }
 
-/// Between the registers of a routine and its frame. A predicate's register
-/// holds 32 of them, with a bit per lane each.
+/// Copies between the registers of a routine and its frame. A predicate
+/// register contains 32 predicates, each with a bit per lane.
 static void moveRegisters(Warp &w, const Instr *i, unsigned lane,
                           uint8_t *memory, bool isSave) {
   const Slot *list = &w.machine->program.extra[i->aux];
@@ -264,7 +264,7 @@ const Instr *mx::sim::leaveRoutine(Warp &w, const Instr *i, uint32_t mask) {
     }
     std::memcpy(words, p, sizeof words);
     moveRegisters(w, i, lane, p + saved, false);
-    // Lanes that are together have been called together.
+    // Converged lanes have the same caller.
     if (target == ~0u)
       target = words[0];
     isGood &= target == words[0] && target < w.machine->program.code.size();

@@ -1,7 +1,7 @@
-//===- Routines.h - functions that have frames on a stack -------*- C++ -*-===//
+//===- Routines.h - Functions with stack frames -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the decoder and the handlers of calls agree on. See Calls.cpp.
+// Conventions shared by the decoder and the call handlers. See Calls.cpp.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_MACHINE_ROUTINES_H
@@ -11,41 +11,42 @@
 
 namespace mx::sim {
 
-/// A frame begins with the index of the instruction to return to, the frame
-/// pointer and the stack pointer of the caller.
+/// Frame header: the index of the return instruction, and the frame pointer and
+/// stack pointer of the caller.
 constexpr uint32_t kFrameHeader = 16;
-/// In place of lane bytes: a register that holds 32 predicates.
+/// Marker in place of lane bytes: a register of 32 predicates.
 constexpr uint32_t kPredicateBlock = 1;
 
-/// What the name of a function is as a value: no address of memory.
+/// Base of function addresses, disjoint from all memory addresses.
 constexpr uint64_t kFunctionWindow = 0x7a0000000000ull;
 uint64_t addressOfFunction(const ptx::Function &f);
 
-/// Ends the launch: the stack of the lane has no room.
+/// Ends the launch because the stack of the lane overflows.
 const Instr *reportOverflow(Warp &w, const Instr *i, unsigned lane);
 
-/// d: frame pointer, b: stack pointer, imm: where the stack begins.
+/// Operands: d: frame pointer, b: stack pointer, imm: start of the stack.
 const Instr *setStack(Warp &w, const Instr *i, uint32_t mask);
-/// d = frame pointer a + imm.
+/// Computes d = frame pointer a + imm.
 template <class T>
 const Instr *frameAddress(Warp &w, const Instr *i, uint32_t mask);
 extern template const Instr *frameAddress<uint32_t>(Warp &, const Instr *,
                                                     uint32_t);
 extern template const Instr *frameAddress<uint64_t>(Warp &, const Instr *,
                                                     uint32_t);
-/// d or a: register of aux bytes; b: frame pointer, imm: offset.
+/// Operands: d or a: register of aux bytes; b: frame pointer, imm: offset.
 const Instr *loadFrame(Warp &w, const Instr *i, uint32_t mask);
 const Instr *storeFrame(Warp &w, const Instr *i, uint32_t mask);
 
-/// a, b: frame and stack pointer, c: pointer to a function or kNoSlot, imm:
-/// entry. aux, in Program::extra: both places to meet, the table of entries by
-/// function or kNoSlot, its length, and the arguments: their number and, for
-/// each, whether it is a variable, offset in the frame, bytes, slot.
+/// Operands: a, b: frame and stack pointer, c: function pointer or kNoSlot,
+/// imm: entry. aux, in Program::extra: both convergence points, the table of
+/// entries by function or kNoSlot, its length, and the arguments: their number
+/// and, for each, the is-variable flag, offset in the frame, bytes, slot.
 const Instr *callRoutine(Warp &w, const Instr *i, uint32_t mask);
-/// b: stack pointer, aux: results, as the arguments of callRoutine.
+/// Operands: b: stack pointer, aux: results, encoded like the arguments of
+/// callRoutine.
 const Instr *takeResults(Warp &w, const Instr *i, uint32_t mask);
-/// a, b: frame and stack pointer; aux, aux2: slot and lane bytes of registers
-/// that are saved and restored; imm: their offset << 32 | size of the frame.
+/// Operands: a, b: frame and stack pointer; aux, aux2: slots and lane bytes of
+/// saved registers; imm: their offset << 32 | size of the frame.
 const Instr *enterRoutine(Warp &w, const Instr *i, uint32_t mask);
 const Instr *leaveRoutine(Warp &w, const Instr *i, uint32_t mask);
 

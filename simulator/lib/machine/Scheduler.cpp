@@ -1,13 +1,11 @@
-//===- Scheduler.cpp - who runs when --------------------------------------===//
+//===- Scheduler.cpp - Scheduling of warps and clusters -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A launch runs in passes. In a pass the active clusters run side by side, each
-// on one host thread, until they block, have had their quantum or are about to
-// do something through which clusters see each other (an atomic operation on
-// global memory, say). Between passes they do that one after another, in order.
-// So the result depends on the launch and the seed, not on the number of
-// threads. Clusters that the device would hold but that no other waits for are
-// started late: a launch needs the memory of a few of them only.
+// A launch runs in passes. In each pass the active clusters run concurrently,
+// each on a host thread, until they block, exhaust their quantum, or reach an
+// operation visible to other clusters, such as a global atomic. Between passes
+// these operations run sequentially in cluster order. The result thus depends
+// on the launch and the seed, but not on the number of threads.
 //===----------------------------------------------------------------------===//
 
 #include "Limits.h"
@@ -60,16 +58,16 @@ bool Cluster::wantsTurn() const {
   return queue.wantsTurn();
 }
 
-/// Background work gets on, as the pace of the cluster has it. `isStuck`: no
-/// warp can go on without.
+/// Completes background work according to the pace of the cluster. With
+/// `isStuck`, no warp can continue otherwise.
 bool Machine::completeSome(Cluster &c, bool isStuck) {
   if (c.queue.empty())
     return false;
   bool isInOrder =
       c.pace == Cluster::Pace::Eager || c.pace == Cluster::Pace::Even;
   Random *random = isInOrder ? nullptr : &c.random;
-  // Background work takes longer than a few instructions of any warp: programs
-  // depend on that where threads wait for the same phases in step.
+  // Background work takes longer than a few instructions of any warp. Programs
+  // rely on this if threads wait for the same phases in lockstep.
   uint32_t lastRound = isInOrder || isStuck      ? ~0u
                        : c.round > kRoundsOfWork ? c.round - kRoundsOfWork
                                                  : 0;
@@ -97,13 +95,13 @@ bool Machine::completeSome(Cluster &c, bool isStuck) {
       any = true;
     break;
   case Cluster::Pace::Timed:
-    break; // Timed.cpp
+    break; // see Timed.cpp
   }
   return any;
 }
 
-/// One instruction of each warp after the other, until all wait or have had
-/// their slice: warps that set off together stay together.
+/// Executes an instruction of each warp in turn until all wait or exhaust
+/// their slice, so warps started together stay together.
 static void runEvenly(Cluster &c, const std::vector<Warp *> &order,
                       std::vector<uint64_t> &executedBy, uint64_t slice) {
   std::fill(executedBy.begin(), executedBy.end(), 0);
@@ -129,8 +127,8 @@ void Machine::runCluster(Cluster &c, uint64_t quantum) {
     for (Warp &w : cta->warps)
       order.push_back(&w);
   std::vector<uint64_t> executedBy(order.size());
-  // Short slices end in the middle of a loop that tests a barrier in vain, so
-  // using one up is no sign of progress; going on for long is.
+  // Short slices may end inside a polling loop, so an exhausted slice is no
+  // sign of progress. A long run is.
   constexpr unsigned kQuietRounds = 64;
   unsigned quiet = 0;
   uint64_t used = 0;
@@ -160,8 +158,8 @@ void Machine::runCluster(Cluster &c, uint64_t quantum) {
         w->busy = 0;
       else if (isBusy |= (w->busy += n) >= kSlice; w->busy >= w->patience) {
         w->busy = 0;
-        // Where that helped it will again: the lanes of a warp that take a lock
-        // one after the other need it every time.
+        // Breaking convergence will help again: lanes of a warp that take a
+        // lock in turn need it every time.
         if (w->breakConvergence())
           w->patience = std::max(w->patience / 4, kSlice);
       }
@@ -180,7 +178,7 @@ void Machine::runCluster(Cluster &c, uint64_t quantum) {
   c.executed += used;
 }
 
-/// What waited for the turn happens, each once.
+/// Runs each operation waiting for the turn once.
 bool Machine::runTurn(Cluster &c) {
   uint64_t before = c.effects;
   c.hasTurn = true;
@@ -209,8 +207,8 @@ bool Machine::runTurn(Cluster &c) {
 // Dispatch
 //===----------------------------------------------------------------------===//
 
-/// The next cluster of the grid. PTX promises no order: seeds take one of the
-/// next sixteen.
+/// Returns the next cluster of the grid. PTX guarantees no order, so nonzero
+/// seeds choose among the next sixteen.
 uint64_t Machine::nextCluster() {
   ++dispatched;
   if (!config.seed)
@@ -227,8 +225,8 @@ uint64_t Machine::nextCluster() {
 bool Machine::cancelCluster(Cluster &asking, uint64_t &index) {
   if (dispatched == totalClusters)
     return false;
-  // Chips say so too when there is still something: the scheduler may want to
-  // run another kernel first.
+  // Hardware may also refuse while clusters remain, for instance to run another
+  // kernel first.
   if (config.seed && asking.random.oneIn(8))
     return false;
   index = nextCluster();
@@ -243,8 +241,8 @@ void Machine::startMore(size_t count) {
   }
 }
 
-/// A cluster has ended: what it leaves is looked at, and its slot goes
-/// to the next one.
+/// Retires a finished cluster: notifies observers, and passes its slot to the
+/// next cluster.
 void Machine::retire(Cluster &c) {
   for (auto &cta : c.ctas) {
     for (auto &o : c.observers)
@@ -276,8 +274,8 @@ void Machine::retire(Cluster &c) {
     waiting.push_back({nextCluster(), c.slot});
 }
 
-/// Takes over what a cluster has to say. Findings of all clusters come in the
-/// order of the passes, so they do not depend on threads.
+/// Collects the results of a cluster. Findings are ordered by pass, so they do
+/// not depend on threads.
 void Machine::collect(Cluster &c) {
   executed += c.executed - c.counted;
   c.counted = c.executed;
@@ -300,7 +298,7 @@ void Machine::collect(Cluster &c) {
   c.output.clear();
 }
 
-/// What was found again counts, too: once for each cluster, when it has ended.
+/// Adds the counts of repeated findings, once per finished cluster.
 void Machine::takeTallies(Cluster &c) {
   for (auto &[key, tally] : c.tallies) {
     FindingCount &all = reported[key];
@@ -394,7 +392,7 @@ Machine::Pass Machine::pass(uint64_t most) {
     reportLimit();
   if (stopped)
     return Pass::Ended;
-  // Those that run may be waiting for clusters that have not begun.
+  // Running clusters may be waiting for clusters that have not started.
   passesAlone = hasRetired ? 0 : passesAlone + 1;
   if ((!progress || passesAlone > 8) && !waiting.empty()) {
     target = active.size() + kActiveClusters;
@@ -450,8 +448,8 @@ void Machine::run() {
     Pass last = pass(kQuantum);
     if (last == Pass::Ended)
       break;
-    // No warp can go on. A try_wait may give up after a while, so let them, a
-    // number of times; when still nothing has changed, nothing ever will.
+    // No warp can continue. A try_wait may time out, so expire them a number of
+    // times. If nothing changes even then, the launch is deadlocked.
     bool slept = setTimeouts(last == Pass::Idle);
     if (last == Pass::Progress) {
       idlePasses = 0;
@@ -467,7 +465,7 @@ void Machine::run() {
   finish();
 }
 
-/// The limit, and where everybody stands.
+/// Reports the instruction limit and the position of every warp.
 void Machine::reportLimit() {
   stopped = true;
   Finding f;

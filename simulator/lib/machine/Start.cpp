@@ -1,8 +1,8 @@
-//===- Start.cpp - how clusters begin -------------------------------------===//
+//===- Start.cpp - Initialization of launches and clusters ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Checks a launch against the kernel and the device, and gives each warp its
-// registers, memories and special registers.
+// Checks a launch against the kernel and the device, and sets up the registers,
+// memories and special registers of each warp.
 //===----------------------------------------------------------------------===//
 
 #include "Limits.h"
@@ -217,8 +217,7 @@ std::unique_ptr<Cluster> Machine::startCluster(uint64_t index, uint64_t slot) {
         cta->tracker->shadow.resize((sharedBytes + 3) / 4);
     }
     cta->leavesOut = leavesOutShared;
-    // Variables with an initialiser: PTX does not have them in .shared, so
-    // there is nothing to copy.
+    // PTX permits no initializers in .shared, so there is nothing to copy.
     cta->barriers.resize(16);
     for (NamedBarrier &b : cta->barriers)
       b.lanes.resize(warpsPerCta);
@@ -272,7 +271,6 @@ Dim3 Machine::firstCtaOf(uint64_t index) const {
           uint32_t(index / clusterGrid.x / clusterGrid.y) * cluster.z};
 }
 
-/// Checks the launch against the kernel and the device.
 bool Machine::bindShape() {
   auto bad = [&](std::string message) {
     Finding f;
@@ -310,7 +308,7 @@ bool Machine::bindShape() {
                " threads, launched with " + text(block));
   threads = block.count();
   warpsPerCta = (threads + 31) / 32;
-  // Every warp executes something, so this launch would never end.
+  // Every warp executes at least one instruction, so the limit cannot suffice.
   double warps = double(grid.x) * grid.y * grid.z * warpsPerCta;
   if (warps > double(config.maxInstructions))
     return bad("the grid " + text(grid) + " has more warps than the limit of " +
@@ -375,7 +373,7 @@ bool Machine::bindShape() {
                std::to_string(totalClusters * size));
   slots = std::min(slots, totalClusters);
   report.statistics.residentCtas = slots * size;
-  // CTAs of one SM share its tensor memory, which one thread at a time may use.
+  // CTAs on an SM share tensor memory, which is not thread-safe.
   sharesTensorMemory = program.usesTensorMemory && perSm > 1;
   return true;
 }

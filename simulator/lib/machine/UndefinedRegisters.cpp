@@ -1,4 +1,4 @@
-//===- UndefinedRegisters.cpp - values of unwritten memory ----------------===//
+//===- UndefinedRegisters.cpp - Propagation of undefined values -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +34,7 @@ void UndefinedRegisters::set(Warp &w, Slot slot, uint32_t lanes, uint32_t mask,
     ++w.pendingCount;
   Entry &entry = entries[slot];
   entry.lanes = now;
-  // Lanes that stay undefined keep the load that made them so.
+  // Lanes that stay undefined keep the original load.
   if (lanes & mask)
     entry.load = load;
 }
@@ -78,7 +78,7 @@ void UndefinedRegisters::reportLoad(Warp &w, const Instr *i, const Load &load,
          what + ", which has not been written; line " +
              std::to_string(w.machine->program.infoOf(i).line) + " uses it",
          lanes);
-  // Once is enough: all that came of it counts as defined.
+  // Report once: treat all derived values as defined from now on.
   w.pendingCount -= uint32_t(entries.size() + local.size());
   entries.clear();
   local.clear();
@@ -140,16 +140,16 @@ UndefinedRegisters::findLocal(unsigned lane, uint64_t offset,
 }
 
 //===----------------------------------------------------------------------===//
-// Before an instruction
+// Checks of an instruction
 //===----------------------------------------------------------------------===//
 
-/// Lanes in which one defined operand settles the result of `and` or `or`,
-/// whatever the other one is.
+/// Returns the lanes in which one defined operand determines the result of
+/// `and` or `or`, regardless of the other operand.
 uint32_t UndefinedRegisters::settled(Warp &w, const Instr *i,
                                      const InstrInfo &info) const {
   const ptx::Instruction &source = *info.source;
   if (source.opcode == "setp") {
-    // a < b and c: c is a predicate, of a copy where the operands are packed.
+    // a < b and c: c is a predicate, or a copy of it for packed operands.
     const Slot *uses = &w.machine->program.uses[info.firstUse];
     if (std::find(uses, uses + info.numUses, i->c) == uses + info.numUses)
       return 0;
@@ -187,7 +187,7 @@ void UndefinedRegisters::check(Warp &w, const Instr *i, uint32_t group,
       load = entries.at(s & ~kSlotNegated).load;
     return found;
   };
-  // Of an undefined guard it is not known whether the lane executes.
+  // If the guard is undefined, the lane may or may not execute.
   uint32_t guarded = look(i->guard, group), used = 0;
   switch (info.flow) {
   case DataFlow::Stores:
@@ -216,7 +216,7 @@ void UndefinedRegisters::check(Warp &w, const Instr *i, uint32_t group,
   default:
     for (uint32_t k = 0; k < info.numUses; ++k)
       used |= look(p.uses[info.firstUse + k], executing);
-    // Before a guarded call.
+    // Branch over a guarded call.
     if (i->fn == branchIf)
       used |= look(i->a, executing);
   }
@@ -239,7 +239,8 @@ void UndefinedRegisters::checkElements(Warp &w, const Instr *i,
                                        const Load &guard) {
   const Slot *sources = &w.machine->program.extra[i->aux];
   const Slot *results = sources + i->aux2;
-  // Before any result is set: it may be the source of another element.
+  // Read all sources before setting any result, which may be the source of
+  // another element.
   std::array<Entry, kMaxVector> found;
   for (uint32_t k = 0; k < i->aux2; ++k) {
     uint32_t used = lanes(sources[k]) & executing;

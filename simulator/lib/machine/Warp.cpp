@@ -1,10 +1,10 @@
-//===- Warp.cpp - groups of lanes and how they meet -----------------------===//
+//===- Warp.cpp - Divergence and convergence of lane groups ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Divergence. A branch that splits a group leaves a convergence point at its
-// immediate post-dominator; whoever arrives there waits for the others. Groups
-// are otherwise independent, as threads are since Volta (PTX ISA, "Independent
-// thread scheduling"): when one cannot go on, another one of the warp runs.
+// A branch that splits a group creates a convergence point at its immediate
+// post-dominator, where arriving lanes wait for the rest. Otherwise groups are
+// independent, as threads are since Volta (PTX ISA, "Independent thread
+// scheduling"): if a group cannot continue, another group of the warp runs.
 //===----------------------------------------------------------------------===//
 
 #include "Machine.h"
@@ -13,8 +13,8 @@
 
 using namespace mx::sim;
 
-/// The next group that can run, round robin. Groups that wait are looked at
-/// again each time, as what they wait for may have come.
+/// Selects the next runnable group, round robin. Rechecks the condition of
+/// every waiting group.
 bool Warp::pickGroup() {
   size_t n = groups.size();
   for (size_t k = 0; k < n; ++k) {
@@ -60,7 +60,7 @@ uint64_t Warp::run(uint64_t budget) {
     }
     done = budget - left;
     if (i) {
-      // Its time is over: the next one's turn.
+      // The budget is exhausted; the next group runs first next time.
       groups[current].pc = i;
       current = (current + 1) % groups.size();
     }
@@ -139,7 +139,8 @@ const Instr *Warp::diverge(const Instr *i, uint32_t taken,
   return i + 1;
 }
 
-/// All expected lanes have come, or the last of the others has exited.
+/// Releases a convergence point after all expected lanes have arrived or
+/// exited.
 void Warp::finishConvergence(int32_t conv) {
   Convergence &c = convs[conv];
   if (c.arrived != c.expected)
@@ -185,8 +186,8 @@ const Instr *Warp::exitLanes(const Instr *i, uint32_t lanes) {
   Cluster &cluster = *cta->cluster;
   ++cluster.effects;
   cluster.liveThreads -= __builtin_popcount(lanes);
-  // Who has arrived at the cluster barrier and ends without waiting no longer
-  // counts, neither as arrived nor as expected.
+  // A thread that arrives at the cluster barrier and exits without waiting is
+  // removed from both the arrived and the expected threads.
   if (clusterTicket == cluster.generation) {
     cluster.arrivedThreads -= __builtin_popcount(clusterLanes & lanes);
     clusterLanes &= ~lanes;
@@ -247,7 +248,7 @@ bool Warp::collect(const Instr *i, uint32_t &lanes, uint32_t members) {
     meet(needed);
     return true;
   }
-  // Others may be here for other members.
+  // Other groups may be here for different members.
   auto isPartner = [&](size_t k) {
     const Group &g = groups[k];
     return k != current && g.wait == Wait::Collective && g.pc == i &&
@@ -282,9 +283,9 @@ bool Warp::collect(const Instr *i, uint32_t &lanes, uint32_t members) {
   return true;
 }
 
-/// Registers of a tcgen05.ld are undefined until tcgen05.wait::ld. A move may
-/// carry them along, as compilers pack registers before the wait; any other
-/// use is reported.
+/// Tracks registers of a tcgen05.ld, which are undefined until
+/// tcgen05.wait::ld. Moves propagate the state, because compilers pack
+/// registers before the wait; any other use is reported.
 bool Warp::checkPending(const Instr *i) {
   if (wgmma && !wgmma->check(*this, i))
     return false;
@@ -301,7 +302,7 @@ bool Warp::checkPending(const Instr *i) {
     note(i, FindingKind::LoadBeforeWait,
          "a register loaded by tcgen05.ld is used before tcgen05.wait::ld",
          mask, /*isWarning=*/true);
-    // Using a register waits for its load, as far as chips are known.
+    // On all known chips, using a register waits for its load.
     forgetTensorLoads();
     for (auto &o : cta->cluster->observers)
       o->waitTensorLoads(*this);

@@ -1,8 +1,8 @@
-//===- Workers.h - host threads for clusters --------------------*- C++ -*-===//
+//===- Workers.h - Thread pool for clusters ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Calls a function for 0 to n-1 on a few threads that live as long as a launch.
-// What a call throws, where memory is short, goes to the one who asked for it.
+// Exceptions, thrown if memory is short, propagate to the caller.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_MACHINE_WORKERS_H
@@ -23,9 +23,10 @@ namespace mx::sim {
 
 class Workers {
 public:
-  /// More than hosts have cores, and few enough for any of them to create.
+  /// Exceeds the cores of any host, while any host can create this many.
   static constexpr unsigned kMax = 256;
-  /// `count` threads, the caller's included; 0: as many as the host has cores.
+  /// Uses `count` threads including the caller; 0 selects the host's core
+  /// count.
   explicit Workers(unsigned count) {
     if (!count)
       count = std::max(1u, std::thread::hardware_concurrency());
@@ -41,14 +42,14 @@ public:
       t.join();
   }
 
-  /// Returns when all calls have.
+  /// Returns after all calls have returned.
   void forEach(size_t n, const std::function<void(size_t)> &fn) {
     if (n <= 1 || limit <= 1) {
       for (size_t k = 0; k < n; ++k)
         fn(k);
       return;
     }
-    // Threads begin when there is first something for them to do.
+    // Create threads on demand.
     while (threads.size() + 1 < limit && addThread())
       ;
     {
@@ -69,7 +70,8 @@ public:
   }
 
 private:
-  /// A host that has no more threads to give is as good as one with few cores.
+  /// Creates a thread. If the host is out of threads, continues with the
+  /// existing threads.
   bool addThread() {
     try {
       threads.emplace_back([this] { work(); });
@@ -79,7 +81,8 @@ private:
       return false;
     }
   }
-  /// Others end what they have begun, and begin nothing more.
+  /// Runs calls until none are left. After an exception, the other threads
+  /// finish their current call and start no new call.
   void take() {
     try {
       for (size_t k = next++; k < size; k = next++)

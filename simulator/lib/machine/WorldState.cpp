@@ -1,4 +1,4 @@
-//===- WorldState.cpp - what the machines of a world share ----------------===//
+//===- WorldState.cpp - State shared by machines of a world ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -41,7 +41,7 @@ uint64_t WorldDevice::begin(const Program &program, Dim3 cluster,
 void WorldDevice::end(const Clock &atEnd) {
   known.generic.join(atEnd);
   known.generic.raiseForeign(Clock::launchesKey(number), launches);
-  // A kernel sees what those before it in its stream have seen, through every
-  // proxy.
+  // A kernel inherits the observations of its predecessors in the stream,
+  // through every proxy.
   known.async = known.asyncGlobal = known.maps = known.generic;
 }

@@ -1,8 +1,8 @@
-//===- WorldState.h - what the machines of a world share --------*- C++ -*-===//
+//===- WorldState.h - State shared by machines of a world -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Machines of several devices run one after another, a pass each, so that what
-// stands here needs no lock unless clusters of one machine use it side by side.
+// Machines of several devices run one after another, one pass each, so only
+// members shared by clusters of a machine need locks.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_MACHINE_WORLDSTATE_H
@@ -19,39 +19,39 @@
 
 namespace mx::sim {
 
-/// A launch that has begun. Clusters have numbers of their own in the world,
-/// those of one launch side by side.
+/// A started launch. Cluster indices are world-wide and contiguous within each
+/// launch.
 struct WorldLaunch {
   uint64_t firstCluster = 0, clusters = 0;
   unsigned device = 0;
-  /// In the stream of the device.
+  /// Index in the stream of the device.
   uint32_t number = 0;
   const Program *program = nullptr;
   Dim3 cluster, clusterGrid;
 };
 
-/// "of device 1" with the CTA and the kernel, for what `cluster` did.
+/// Returns "of device 1" with the CTA and the kernel of `cluster`.
 std::string describeCluster(const WorldLaunch &launch, uint64_t cluster);
 
 class WorldState {
 public:
   GlobalShadow shadow;
-  /// By operations of the scope of the system.
+  /// Knowledge published by operations of system scope.
   Published published;
-  /// What any strong write would have published in that scope, to say so where
-  /// its own scope is too narrow.
+  /// Knowledge that strong writes would have published at system scope, for
+  /// reports of insufficient scopes.
   Published narrow;
-  std::vector<WorldLaunch> launches; ///< by `firstCluster`
-  /// What clocks say, in nanoseconds. It stands still while no device can go
-  /// on.
+  std::vector<WorldLaunch> launches; ///< sorted by `firstCluster`
+  /// Clock value in nanoseconds. Does not advance while no device can make
+  /// progress.
   uint64_t time = 0;
-  /// Whether lanes that poll wait; else they run.
+  /// Suspend polling lanes instead of running them.
   bool parks = true;
-  /// Passes of machines so far.
+  /// Number of machine passes so far.
   uint64_t passes = 0;
 
   const WorldLaunch &launchOf(uint64_t cluster) const;
-  /// The first number that no cluster has.
+  /// Returns the first unused cluster index.
   uint64_t nextCluster() const {
     return launches.empty()
                ? 0
@@ -59,23 +59,23 @@ public:
   }
 };
 
-/// One device of a world, over all its launches.
+/// Device of a world, across all its launches.
 class WorldDevice {
 public:
   WorldDevice(WorldState &world, unsigned number)
       : world(world), number(number) {}
   WorldState &world;
   const unsigned number;
-  /// Launches that have begun.
+  /// Number of launches started.
   uint32_t launches = 0;
-  /// What comes before the next launch.
+  /// Knowledge at the start of the next launch.
   Knowledge known;
-  /// Null where stores arrive at once.
+  /// Null if stores arrive immediately.
   std::unique_ptr<LateStores> late;
 
-  /// A launch of `clusters` begins; its first cluster gets the returned number.
+  /// Starts a launch of `clusters` and returns the index of its first cluster.
   uint64_t begin(const Program &program, Dim3 cluster, Dim3 clusterGrid);
-  /// It has ended, and its threads knew `atEnd`.
+  /// Ends the launch with the final knowledge `atEnd` of its threads.
   void end(const Clock &atEnd);
 };
 

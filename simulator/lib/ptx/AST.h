@@ -1,7 +1,7 @@
-//===- AST.h - a parsed PTX module ------------------------------*- C++ -*-===//
+//===- AST.h - Parsed PTX modules -------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the parser makes of PTX text: names are resolved, scopes are gone,
+// Output of the parser: names are resolved and scopes are flattened, but
 // instructions are still words. Views point into ptx::Module::text.
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +32,7 @@ enum class Space : uint8_t {
   Reg
 };
 
-/// The fundamental types; the kind is B (bits), U, S or F, with P for .pred.
+/// Fundamental type. The kind is B (bits), U, S or F, or P for .pred.
 struct Type {
   char kind = 'B';
   uint16_t bits = 32;
@@ -40,10 +40,12 @@ struct Type {
     return kind == o.kind && bits == o.bits;
   }
 };
-/// "b32", "u8", "pred", "bf16x2", ...; false when it is not a type.
+/// Parses "b32", "u8", "pred", "bf16x2", ... Returns false if `word` is not a
+/// type.
 bool parseType(std::string_view word, Type &type);
 
-/// A variable with an address: module scope, function scope or a parameter.
+/// Variable with an address: at module scope, at function scope, or a
+/// parameter.
 struct Variable {
   std::string_view name;
   Space space = Space::Global;
@@ -52,8 +54,8 @@ struct Variable {
   bool isExtern = false; ///< dynamic shared memory, or defined elsewhere
   bool isVisible = false, isWeak = false; ///< to other modules
   std::vector<uint8_t> init;
-  /// Addresses inside the initialiser: the address of `target` + addend goes
-  /// to `offset`.
+  /// Address in the initializer: the address of `target` + addend is stored at
+  /// `offset`.
   struct Fixup {
     uint64_t offset;
     unsigned bytes;
@@ -63,10 +65,10 @@ struct Variable {
   std::vector<Fixup> fixups;
   uint32_t line = 0;
   std::string_view type; ///< as declared: "u64"
-  /// Filled by whoever places variables: the address in its space.
+  /// Address in the state space, set when the variable is placed.
   uint64_t address = 0;
   bool placed = false;
-  /// In another module that this one is linked with; else null.
+  /// Definition in another linked module, or null.
   Variable *definition = nullptr;
 };
 
@@ -86,7 +88,7 @@ struct Operand {
     Func,    ///< a function's name: `name`
     Label,   ///< `value`: instruction index
     Vector,  ///< {a, b, ...}: `parts`
-    Memory,  ///< [base + value, {parts...}]: see below
+    Memory,  ///< [base + value, {parts...}]; see `parts`
     Sink,    ///< _
     Pair,    ///< a|b: two `parts`
     List,    ///< (a, b) of a call: `parts`
@@ -97,8 +99,8 @@ struct Operand {
   int64_t value = 0;
   Variable *var = nullptr;
   std::string_view name;
-  /// Memory: parts[0] is the base (Reg, Var or Imm), the others are what
-  /// follows it inside the brackets (tensor coordinates).
+  /// Memory: parts[0] is the base (Reg, Var or Imm), followed by the remaining
+  /// operands in the brackets (tensor coordinates).
   std::vector<Operand> parts;
 };
 
@@ -114,19 +116,19 @@ struct Instruction {
   std::string text() const; ///< opcode and modifiers as written
 };
 
-/// Whether `i` is part of `text`, not of another module that is linked to it.
+/// Returns true if `i` is part of `text` rather than of a linked module.
 inline bool isOfText(const Instruction &i, const std::string &text) {
   const char *at = i.opcode.data();
   return at >= text.data() && at < text.data() + text.size();
 }
 
-/// What .loc says: a place, and where the compiler inlined it, the function's
-/// name (`nameLabel` + `nameOffset` in .debug_str) and the call.
+/// Location from .loc. For inlined code, includes the function name
+/// (`nameLabel` + `nameOffset` in .debug_str) and the call site.
 struct SourceLocation {
   uint32_t file = 0, line = 0, column = 0;
   std::string_view nameLabel = {};
   uint32_t nameOffset = 0;
-  int32_t caller = -1; ///< index in Function::locs, less than its own
+  int32_t caller = -1; ///< index in Function::locs, less than this one's
 };
 
 struct Module;
@@ -134,7 +136,7 @@ struct Module;
 struct Function {
   std::string_view name;
   const Module *home = nullptr;
-  uint32_t index = 0;     ///< among those of all modules that are linked
+  uint32_t index = 0;     ///< across all linked modules
   bool isVisible = false; ///< to other modules
   bool isEntry = false, isDefined = false;
   KernelInfo info;
@@ -148,12 +150,14 @@ struct Function {
   uint32_t line = 0;
 };
 
-/// The name of the variable that malloc allocates from. A module has it when
-/// it declares malloc; no name in PTX has a blank.
+/// Name of the variable that malloc allocates from. A module that declares
+/// malloc contains this variable. PTX names cannot contain spaces, so there is
+/// no conflict.
 inline constexpr std::string_view kHeapName = "device heap";
-inline constexpr uint64_t kHeapBytes = 8u << 20; ///< the CUDA runtime's default
+inline constexpr uint64_t kHeapBytes = 8u << 20; ///< default of the CUDA
+                                                 ///< runtime
 
-/// A function and one of its lines in the source: file, line, column.
+/// Function and source line: file, line, column.
 using SourceKey =
     std::tuple<std::string_view, std::string_view, uint32_t, uint32_t>;
 using SharedLines =
@@ -163,23 +167,24 @@ struct Module {
   std::string text, name, target;
   unsigned version = 0;           ///< 91 for .version 9.1
   Target chip;                    ///< `target`, parsed
-  std::deque<Variable> variables; ///< owns all, of every scope
+  std::deque<Variable> variables; ///< owns the variables of all scopes
   std::vector<Variable *> globals;
   std::deque<Function> functions;
   std::unordered_map<std::string_view, Function *> functionByName;
   std::unordered_map<uint32_t, std::string> files;
   SharedLines sharedLines; ///< from comments of merged kernels
-  /// The section .debug_str, and where its labels stand.
+  /// Section .debug_str, and the offsets of its labels.
   std::string debugText;
   std::unordered_map<std::string_view, size_t> debugLabels;
-  /// Calls go to functions of these too; itself alone when nothing is linked.
+  /// Modules that calls may resolve to, including this module.
   std::vector<Module *> linked = {this};
-  uint32_t numFunctions = 0; ///< of all of them
+  uint32_t numFunctions = 0; ///< in all linked modules
 };
 
-/// Lets modules use each other's variables and functions: what one declares
-/// .extern and another defines .visible or .weak. They must be linked before
-/// they are loaded, and live together. Returns what is defined twice, or {}.
+/// Resolves .extern declarations against .visible or .weak definitions in other
+/// modules. Modules must be linked before they are loaded, and stay alive
+/// together. Returns an error that names a duplicate definition, or an empty
+/// string.
 std::string link(const std::vector<Module *> &modules);
 
 } // namespace mx::sim::ptx

@@ -1,9 +1,9 @@
-//===- InputKind.cpp - files that are not PTX text ------------------------===//
+//===- InputKind.cpp - Detection of input that is not PTX text ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A kernel that is written in another language is a frequent mistake, and the
-// first words tell the language. Only the message depends on the guess: none of
-// these begins as PTX does, with a directive.
+// Passing a kernel in another language is a frequent mistake, and its first
+// words reveal the language. Only the error message depends on this guess. None
+// of these inputs starts with a directive, as PTX does.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/InputKind.h"
@@ -40,7 +40,7 @@ struct Beginning {
 
 } // namespace
 
-/// Of the whole file.
+/// Leading bytes of a file.
 static constexpr Beginning kBytes[] = {
     {"\x7f"
      "ELF",
@@ -50,7 +50,7 @@ static constexpr Beginning kBytes[] = {
     {"BC\xc0\xde", &kLlvm},
 };
 
-/// The first word after blanks and comments.
+/// First word after spaces and comments.
 static constexpr Beginning kWords[] = {
     {"{", &kJson},
     {"[", &kJson},
@@ -108,7 +108,8 @@ static std::string_view afterComments(std::string_view text) {
   }
 }
 
-/// The longest of what may be a word in any of the languages, or one sign.
+/// Returns the longest prefix that may be a word in any of the languages, or a
+/// single character.
 static std::string_view firstWord(std::string_view text) {
   size_t end = 0;
   while (end < text.size() &&
@@ -132,7 +133,7 @@ const InputKind *mx::sim::kindOfOtherInput(std::string_view text) {
   for (const Beginning &b : kWords)
     if (word == b.text)
       return b.kind;
-  // An alias of an attribute or a type: #map = ..., !pair = ...
+  // Alias of an attribute or a type: #map = ..., !pair = ...
   std::string_view rest = text.substr(word.size());
   while (!rest.empty() && rest[0] == ' ')
     rest.remove_prefix(1);

@@ -1,8 +1,8 @@
-//===- Lexer.cpp - PTX tokens ---------------------------------------------===//
+//===- Lexer.cpp - Tokenizer of PTX ---------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA, chapter "Syntax". The input comes from anywhere, so every byte
-// sequence yields tokens; what no rule takes becomes Tok::Bad.
+// PTX ISA, chapter "Syntax". Input is untrusted: every byte sequence yields
+// tokens, with Tok::Bad for anything unrecognized.
 //===----------------------------------------------------------------------===//
 
 #include "Lexer.h"
@@ -37,7 +37,7 @@ void Lexer::skipBlank() {
     } else if (text.compare(at, 2, "/*") == 0) {
       size_t end = text.find("*/", at + 2);
       if (end == text.npos)
-        return; // the parser expects no '/' here and says so
+        return; // the parser reports the unexpected '/'
       for (; at < end; ++at)
         if (text[at] == '\n') {
           ++line;
@@ -45,7 +45,7 @@ void Lexer::skipBlank() {
         }
       at = end + 2;
     } else if (c == '#') {
-      // A line marker of a preprocessor.
+      // Preprocessor line marker.
       while (at < text.size() && text[at] != '\n')
         ++at;
     } else {
@@ -54,8 +54,9 @@ void Lexer::skipBlank() {
   }
 }
 
-/// Digits, of which either side of the point may have none, and an exponent. A
-/// modifier such as .2d begins like one.
+/// Returns the end of a decimal number: digits, with optional digits on either
+/// side of the point, and an exponent. Modifiers such as .2d have the same
+/// prefix.
 size_t Lexer::endOfDecimal() const {
   auto skipDigits = [this](size_t from) {
     while (from < text.size() && isDigit(text[from]))
@@ -143,7 +144,8 @@ Token Lexer::next() {
   return token;
 }
 
-/// Integers in four bases with an optional U, 0f/0d bit patterns, decimals.
+/// Reads a number: integers in four bases with an optional U, 0f/0d bit
+/// patterns, decimals.
 Token Lexer::number(Token token) {
   size_t start = at;
   auto hexDigits = [&](size_t from, unsigned count) {
@@ -160,7 +162,8 @@ Token Lexer::number(Token token) {
     return token;
   };
 
-  // An integer has 64 bits (PTX ISA 4.5.1); a longer one is refused, not cut.
+  // Integers have 64 bits (PTX ISA 4.5.1). Reject longer integers instead of
+  // truncating.
   bool fits = true;
   if (text[at] == '0' && at + 1 < text.size()) {
     char k = text[at + 1] | 0x20;
@@ -195,7 +198,7 @@ Token Lexer::number(Token token) {
     }
   }
   if (size_t stop = endOfDecimal()) {
-    // Too large or too small for a double: refused, as ptxas does.
+    // Reject values outside the range of a double, as ptxas does.
     std::string s(text.substr(at, stop - at));
     errno = 0;
     double d = std::strtod(s.c_str(), nullptr);
@@ -215,7 +218,7 @@ Token Lexer::number(Token token) {
   if (at < text.size() && text[at] == 'U')
     ++at;
   if (at < text.size() && isWord(text[at])) {
-    // "2d", "128B" and the like appear only after a dot.
+    // "2d", "128B" and similar words only occur after a dot.
     while (at < text.size() && isWord(text[at]))
       ++at;
     return finish(Tok::Bad);

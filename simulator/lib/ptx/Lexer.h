@@ -1,8 +1,7 @@
-//===- Lexer.h - PTX tokens -------------------------------------*- C++ -*-===//
+//===- Lexer.h - Tokenizer of PTX -------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tokens of PTX text. Identifiers and dotted words are views into the text;
-// nothing is copied.
+// Identifiers and dotted words are views into the text, which is not copied.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_PTX_LEXER_H
@@ -20,7 +19,7 @@ enum class Tok : uint8_t {
   Int,     ///< 12, 0x1F, 017, 0b1, 12U
   Float32, ///< 0f3F800000: the bits in `value`
   Float64, ///< 0d..., 1.5, 1., .5e3: the bits in `value`
-  String,  ///< without its quotes
+  String,  ///< without quotes
   Punct,   ///< one character, in `text`
   Bad,
 };
@@ -44,7 +43,7 @@ public:
 
 private:
   void skipBlank();
-  /// The end of the decimal float that begins here, or 0.
+  /// Returns the end of a decimal float at the current position, or 0.
   size_t endOfDecimal() const;
   Token number(Token token);
 

@@ -1,4 +1,4 @@
-//===- MemoryScope.h - who sees a strong access -----------------*- C++ -*-===//
+//===- MemoryScope.h - Memory scopes ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -9,7 +9,7 @@
 
 namespace mx::sim {
 
-/// The scopes of the PTX ISA's memory model, the narrowest first.
+/// Scopes of the PTX ISA memory model, narrowest first.
 enum class MemoryScope : uint8_t { Cta, Cluster, Device, System };
 constexpr unsigned kMemoryScopes = 4;
 constexpr const char *kScopeNames[kMemoryScopes] = {"cta", "cluster", "gpu",

@@ -1,8 +1,9 @@
-//===- Names.cpp - names of kernels and variables -------------------------===//
+//===- Names.cpp - Readable names of kernels and variables ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Names of templates of C++ have up to thousands of characters. The reports for
-// people have those that tell kernels apart; JSON has the names as they are.
+// Names of C++ templates may be thousands of characters long. Text reports
+// shorten them to the parts that distinguish kernels; JSON contains the full
+// names.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/Report.h"
@@ -16,7 +17,7 @@ using namespace mx::sim;
 
 static constexpr size_t kLongestName = 80;
 
-/// Replaces what stands in angle brackets at `depth` and deeper.
+/// Replaces text in angle brackets at `depth` and deeper.
 static std::string withoutArguments(const std::string &name, unsigned depth) {
   std::string s;
   unsigned level = 0;
@@ -31,7 +32,7 @@ static std::string withoutArguments(const std::string &name, unsigned depth) {
   return s;
 }
 
-/// Whether `word` ends at `end`, not as the end of a longer name.
+/// Returns true if `word` ends at `end` and is not a suffix of a longer name.
 static bool endsWith(const std::string &s, size_t end, std::string_view word) {
   auto isOfName = [](char c) {
     return c == '_' || std::isalnum(static_cast<unsigned char>(c));
@@ -41,7 +42,7 @@ static bool endsWith(const std::string &s, size_t end, std::string_view word) {
          (end == word.size() || !isOfName(s[end - word.size() - 1]));
 }
 
-/// Past the signs of "operator<<" or "operator()", where `at` follows the word.
+/// Skips the symbols of "operator<<" or "operator()"; `at` follows the word.
 static size_t skipOperator(const std::string &s, size_t at) {
   if (s.compare(at, 2, "()") == 0)
     return at + 2;
@@ -50,9 +51,9 @@ static size_t skipOperator(const std::string &s, size_t at) {
   return s.compare(at, 2, " <") == 0 ? at + 1 : at;
 }
 
-/// A demangled name in parts: "void a::f<int>(long)::g() const" has what it
-/// returns before `begin`, and its parameters from `end` on. What is in
-/// brackets of any kind is not looked at.
+/// Parts of a demangled name: in "void a::f<int>(long)::g() const", the return
+/// type precedes `begin` and the parameters start at `end`. Text in brackets is
+/// skipped.
 struct NameParts {
   size_t begin = 0, end;
   size_t last = 0; ///< after the last "::" outside of brackets
@@ -62,7 +63,7 @@ static NameParts partsOf(const std::string &s) {
   NameParts parts;
   parts.end = s.size();
   int level = 0;
-  size_t open = 0; // of the parameters, if nothing comes after them
+  size_t open = 0; // start of the parameters, unless more text follows
   for (size_t k = 0; k < s.size(); ++k) {
     if (level == 0 && endsWith(s, k, "operator")) {
       size_t after = skipOperator(s, k);

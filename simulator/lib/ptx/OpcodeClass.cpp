@@ -1,8 +1,7 @@
-//===- OpcodeClass.cpp - what kind of instruction it is -------------------===//
+//===- OpcodeClass.cpp - Instruction classes ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The classes in which reports count instructions, from the words of the PTX
-// text.
+// Classifies instructions for reports by the words of the PTX text.
 //===----------------------------------------------------------------------===//
 
 #include "OpcodeClass.h"
@@ -15,11 +14,11 @@ namespace {
 
 struct Row {
   std::string_view opcode;
-  std::string_view modifier; ///< that it has, or has as a prefix with '*'
+  std::string_view modifier; ///< required modifier, or prefix with '*'
   std::string_view name;
 };
 
-// The first row that fits.
+// The first matching row applies.
 constexpr Row rows[] = {
     {"st", "async", "remote store"},
     {"red", "async", "remote store"},
@@ -110,7 +109,7 @@ constexpr Row rows[] = {
     {"sqrt", "", "float function"},
 };
 
-/// f32, bf16x2, ...: a letter or two and digits.
+/// Returns true for f32, bf16x2, ...: one or two letters and digits.
 bool isFloatType(std::string_view m) {
   if (m.substr(0, 2) == "bf" || m.substr(0, 2) == "tf")
     m.remove_prefix(1);

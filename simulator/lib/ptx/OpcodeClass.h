@@ -1,4 +1,4 @@
-//===- OpcodeClass.h - what kind of instruction it is -----------*- C++ -*-===//
+//===- OpcodeClass.h - Instruction classes ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -11,15 +11,15 @@
 
 namespace mx::sim {
 
-/// "integer", "shared load", "bulk copy", ...: simulator/docs/Simulator.md
-/// lists them.
+/// Returns "integer", "shared load", "bulk copy", ...;
+/// simulator/docs/Simulator.md lists all classes.
 std::string_view classOf(const ptx::Instruction &i);
 
-/// Whether the opcode has a modifier, or one that begins with it where it ends
-/// in '*'. An empty one it always has.
+/// Returns true if `i` has the modifier, or a modifier with the prefix before a
+/// trailing '*'. An empty modifier always matches.
 bool hasModifier(const ptx::Instruction &i, std::string_view modifier);
 
-/// An MMA with accumulators in registers, of a warp or a warpgroup.
+/// Returns true for warp and warpgroup MMAs with accumulators in registers.
 bool isWarpMma(const ptx::Instruction &i);
 
 } // namespace mx::sim

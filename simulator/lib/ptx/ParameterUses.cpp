@@ -1,10 +1,10 @@
-//===- ParameterUses.cpp - what a kernel does with its parameters ---------===//
+//===- ParameterUses.cpp - Inference of parameter uses --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Words of parameters are followed through registers, in any order of the
-// instructions. A word is an address if memory is accessed by it, with an
-// offset or without, and a number of a float type if an instruction of that
-// type computes with it. Where a copy finds its tensor map, there is one.
+// Follows words of parameters through registers, independently of instruction
+// order. The base of a memory access, with or without an offset, is an address.
+// An operand of a float instruction is a number of that type. Operands of
+// tensor copies identify tensor maps.
 //===----------------------------------------------------------------------===//
 
 #include "ParameterUses.h"
@@ -25,8 +25,8 @@ public:
   void find();
 
 private:
-  /// A parameter and an offset in it; `isAddress`: where the parameter itself
-  /// lies, not the word that is there.
+  /// A parameter and an offset in it. `isAddress` denotes the address of the
+  /// parameter itself instead of the word stored there.
   struct Origin {
     size_t parameter;
     uint32_t offset;
@@ -36,7 +36,8 @@ private:
              std::tie(o.parameter, o.offset, o.isAddress);
     }
   };
-  /// Sums of many words are no longer any of them.
+  /// Limit on the words that contribute to a value; larger sums are no longer
+  /// attributed to any of them.
   static constexpr size_t kMostOrigins = 4;
   static constexpr uint32_t kMapBytes = 128;
 
@@ -69,7 +70,8 @@ std::set<Uses::Origin> Uses::originsOf(const Operand &op) const {
   return it == of.end() ? std::set<Origin>() : it->second;
 }
 
-/// `by` is added to them: what is in a parameter lies at an offset then.
+/// Adds `by` to the origins. For the address of a parameter, the result is an
+/// offset in the parameter.
 std::set<Uses::Origin> Uses::moved(const std::set<Origin> &origins,
                                    const Operand &by) {
   std::set<Origin> all;
@@ -92,7 +94,8 @@ void Uses::define(const Operand &op, const std::set<Origin> &origins) {
   hasChanged |= all.size() != before;
 }
 
-/// The most telling use counts: an address before a number.
+/// Records a use. More specific uses override others: an address overrides a
+/// number.
 void Uses::use(const Operand &op, ParameterUse how, std::string_view type) {
   std::set<Origin> origins = originsOf(op);
   if (origins.size() > kMostOrigins)
@@ -104,8 +107,8 @@ void Uses::use(const Operand &op, ParameterUse how, std::string_view type) {
     for (ParameterWord &word : p.words) {
       if (word.offset != o.offset || word.use >= how)
         continue;
-      // What is added to an address of 64 bits has 64 bits as well: an offset,
-      // if the other word is known to be the address.
+      // An offset added to a 64-bit address has 64 bits too, so a sum of two
+      // words does not reveal the address.
       if (how == ParameterUse::Address &&
           (word.bytes != 8 || origins.size() > 1))
         continue;
@@ -116,7 +119,7 @@ void Uses::use(const Operand &op, ParameterUse how, std::string_view type) {
   }
 }
 
-/// The address of a tensor map, in an instruction that uses it: "2d" tells its
+/// Records the address operand of a tensor map; "2d" in a modifier gives the
 /// rank.
 void Uses::useMap(const Operand &op, const Instruction &i) {
   unsigned rank = 0;
@@ -141,7 +144,7 @@ void Uses::useMap(const Operand &op, const Instruction &i) {
   }
 }
 
-/// ld.param: the word, or the words of a vector.
+/// Handles ld.param of a word, or of the words of a vector.
 void Uses::load(const Instruction &i) {
   if (i.operands.size() < 2 || i.operands[1].kind != Operand::Memory ||
       i.operands[1].parts.empty())
@@ -189,7 +192,7 @@ void Uses::visit(const Instruction &i) {
     return;
   if (i.opcode == "cvta" && i.operands.size() > 1 && !has("param"))
     use(i.operands[1], ParameterUse::Address, {});
-  // The last modifier is the type of what is read.
+  // The last modifier is the type of the operands.
   static constexpr std::string_view floats[] = {"f16", "bf16",  "f32",
                                                 "f64", "f16x2", "bf16x2"};
   if (!i.modifiers.empty() && i.opcode != "ld" &&
@@ -208,8 +211,8 @@ void Uses::visit(const Instruction &i) {
 }
 
 void Uses::find() {
-  // As many passes as registers pass a word on against the order of the text;
-  // three do for what compilers write.
+  // Each pass resolves values passed against instruction order once more. Three
+  // passes suffice for compiler output.
   for (unsigned pass = 0; pass < 3; ++pass) {
     hasChanged = false;
     for (const Instruction &i : kernel.body)
@@ -222,7 +225,7 @@ void Uses::find() {
               [](const ParameterWord &a, const ParameterWord &b) {
                 return a.offset < b.offset;
               });
-    // Words that overlap were read in more than one way: the first counts.
+    // Overlapping words were read in several ways; keep the first.
     uint32_t end = 0;
     p.words.erase(std::remove_if(p.words.begin(), p.words.end(),
                                  [&](const ParameterWord &w) {
@@ -232,7 +235,8 @@ void Uses::find() {
                                    return isCovered;
                                  }),
                   p.words.end());
-    // The type of a tensor map in CUDA, where no instruction uses it.
+    // Fall back to the alignment of CUtensorMap if no instruction uses the
+    // parameter.
     bool isMap = p.words.empty() ? p.align == 64
                                  : p.words[0].use == ParameterUse::TensorMap;
     if (p.bytes == kMapBytes && isMap)

@@ -1,9 +1,9 @@
-//===- ParameterUses.h - what a kernel does with its parameters -*- C++ -*-===//
+//===- ParameterUses.h - Inference of parameter uses ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX does not say which words of the parameters are addresses. What the
-// instructions do with them does, well enough for a person who writes a launch
-// file: it is a guess, on which no run depends.
+// PTX does not declare which words of parameters are addresses. Inference from
+// instructions is accurate enough to help users write a launch file, and no
+// execution depends on the result.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_PTX_PARAMETERUSES_H
@@ -13,8 +13,8 @@
 
 namespace mx::sim::ptx {
 
-/// Fills in what `kernel.info` says of the uses of its parameters and of
-/// dynamic shared memory.
+/// Fills in the uses of parameters and of dynamic shared memory in
+/// `kernel.info`.
 void findParameterUses(const Module &module, Function &kernel);
 
 } // namespace mx::sim::ptx

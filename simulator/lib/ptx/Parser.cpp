@@ -1,8 +1,8 @@
 //===- Parser.cpp - PTX modules and function headers ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA, chapters "Syntax" and "Directives". Takes what nvcc and LLVM write,
-// debug sections and pragmas included.
+// PTX ISA, chapters "Syntax" and "Directives". Accepts the output of nvcc and
+// LLVM, including debug sections and pragmas.
 //===----------------------------------------------------------------------===//
 
 #include "Parser.h"
@@ -107,8 +107,9 @@ bool Parser::topLevel() {
   return error("unexpected directive " + found() + " at module scope");
 }
 
-/// .alias fast, slow: the first, which is declared, is another name of the
-/// second, which is defined (PTX ISA, "Kernel and function directives").
+/// Parses `.alias fast, slow`, where `fast` is declared and becomes another
+/// name of the defined function `slow` (PTX ISA, "Kernel and function
+/// directives").
 bool Parser::aliasDirective() {
   advance();
   Token at = tok;
@@ -328,7 +329,8 @@ std::string mx::sim::ptx::link(const std::vector<Module *> &modules) {
       if (f.isDefined && f.isVisible && !f.isEntry)
         functions.try_emplace(f.name, &f);
     }
-    // A definition goes before weak ones; of those the first counts.
+    // Strong definitions override weak ones; the first weak definition wins
+    // otherwise.
     for (Variable *v : m->globals) {
       if (v->isExtern || !v->isVisible || v->space == Space::Shared)
         continue;

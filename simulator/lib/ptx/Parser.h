@@ -1,7 +1,5 @@
-//===- Parser.h - PTX text to ptx::Module -----------------------*- C++ -*-===//
+//===- Parser.h - Parser of PTX text ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// The entry point of the front end.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_PTX_PARSER_H
@@ -13,7 +11,8 @@
 
 namespace mx::sim::ptx {
 
-/// Null, with the first error in `errors`, when the text is not well formed.
+/// Parses PTX text. Returns null if the text is malformed, with the first error
+/// in `errors`.
 std::unique_ptr<Module> parse(std::string_view text, std::string_view name,
                               std::vector<Diagnostic> &errors);
 

@@ -1,8 +1,8 @@
-//===- ParserBody.cpp - scopes, instructions, operands --------------------===//
+//===- ParserBody.cpp - Parsing of scopes, instructions, operands ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Function bodies: nested scopes that reuse labels and registers. Knows no
-// instruction, only what operands look like.
+// Parses function bodies with nested scopes that reuse labels and registers.
+// Independent of individual instructions; only operand syntax matters.
 //===----------------------------------------------------------------------===//
 
 #include "ParserImpl.h"
@@ -60,7 +60,7 @@ const SpecialName *findSpecial(std::string_view name) {
   for (const SpecialName &s : kSpecials)
     if (name == s.name)
       return &s;
-  // %pm0 to %pm7 (and their 64-bit twins), %envreg0 to %envreg31.
+  // %pm0 to %pm7 (and their 64-bit variants), %envreg0 to %envreg31.
   static constexpr SpecialName counter = {"pm", false};
   auto number = [&](std::string_view prefix, unsigned limit) {
     if (name.substr(0, prefix.size()) != prefix)
@@ -105,7 +105,7 @@ bool Parser::body() {
   }
 }
 
-/// Labels that this scope does not define are looked for in the outer one.
+/// Resolves labels of the scope; passes unresolved labels to the outer scope.
 bool Parser::closeScope() {
   Scope scope = std::move(scopes.back());
   scopes.pop_back();
@@ -136,7 +136,7 @@ bool Parser::closeScope() {
       }
       continue;
     }
-    // Function scope is scopes[1]; beyond it only functions have names.
+    // Function scope is scopes[1]; further out, only functions have names.
     if (scopes.size() > 1) {
       scopes.back().pending.push_back(p);
     } else if (fn->body[p.instruction].opcode == "call" ||
@@ -212,7 +212,7 @@ const Entity *Parser::lookup(std::string_view name) {
     if (it != scope.names.end())
       return &it->second;
     for (RegRange &range : scope.ranges) {
-      // The prefix itself may end in a digit.
+      // The prefix may end in a digit.
       if (name.size() <= range.prefix.size() || digits > range.prefix.size() ||
           name.compare(0, range.prefix.size(), range.prefix) != 0)
         continue;
@@ -229,7 +229,7 @@ const Entity *Parser::lookup(std::string_view name) {
   return nullptr;
 }
 
-/// `name`, all of a vector register, or an element of it: .x to .w, also
+/// Parses a vector register, `name`, or one of its elements: .x to .w, also
 /// spelled .r, .g, .b and .a (PTX ISA, "Vectors as operands").
 bool Parser::vectorRegister(const Entity &e, std::string_view name,
                             Operand &op) {
@@ -284,7 +284,7 @@ bool Parser::identifier(Operand &op) {
     op.var = e->var;
     op.value = 0;
     if (tok.is('+') || tok.is('-')) {
-      uint64_t offset; // the sign is its own
+      uint64_t offset; // including the sign
       if (!constant(offset))
         return false;
       op.value = int64_t(offset);
@@ -302,14 +302,14 @@ bool Parser::identifier(Operand &op) {
                                       tok.text != "z" && tok.text != "w"))
         return error("expected a component of '" + std::string(name) +
                      "', found " + found());
-      // One view over "tid.x": the text lies together.
+      // Extend the view over "tid.x", which is contiguous in the text.
       op.name = std::string_view(op.name.data(),
                                  tok.text.data() + 1 - op.name.data());
       advance();
     }
     return true;
   }
-  op.kind = Operand::Label; // or a function: settled when the scope closes
+  op.kind = Operand::Label; // or a function; resolved when the scope closes
   op.name = name;
   op.value = -1;
   return true;
@@ -327,7 +327,7 @@ bool Parser::memory(Operand &op) {
     if (base.kind == Operand::Vector)
       return error("expected one register as an address, found a vector");
     if (tok.is('+') || tok.is('-')) {
-      uint64_t offset; // the sign is its own: a-4+2 is a-2
+      uint64_t offset; // including the sign: a-4+2 is a-2
       if (!constantExpression(offset))
         return false;
       op.value = int64_t(offset);
@@ -358,7 +358,7 @@ bool Parser::primary(Operand &op) {
     return true;
   }
   if (take('!')) {
-    // Counted: a call for each would use up the stack.
+    // Iterative, since recursion could exhaust the stack.
     bool isNegated = true;
     while (take('!'))
       isNegated = !isNegated;

@@ -1,8 +1,8 @@
-//===- ParserDebug.cpp - where instructions come from ---------------------===//
+//===- ParserDebug.cpp - Parsing of source locations ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA, "Debugging directives": .file, .loc and .section; and comments with
-// the lines of merged kernels.
+// PTX ISA, "Debugging directives": .file, .loc and .section. Also parses
+// comments with the lines of merged kernels.
 //===----------------------------------------------------------------------===//
 
 #include "ParserImpl.h"
@@ -12,7 +12,7 @@
 using namespace mx::sim;
 using namespace mx::sim::ptx;
 
-/// The names that .loc refers to: labels and bytes, until the brace.
+/// Parses the names that .loc refers to: labels and bytes, up to the brace.
 bool Parser::debugString() {
   while (tok.kind == Tok::Ident && peek().is(':')) {
     m.debugLabels.try_emplace(tok.text, m.debugText.size());
@@ -31,8 +31,8 @@ bool Parser::debugString() {
   return true;
 }
 
-/// .section .debug_info { ... }: of all sections only .debug_str is read, and
-/// what is not understood there is passed over as in the others.
+/// Parses `.section .debug_info { ... }`. Only .debug_str is interpreted; other
+/// sections and unrecognized contents are skipped.
 bool Parser::section() {
   bool isNames = false;
   while (tok.kind != Tok::End && !tok.is('{')) {
@@ -87,7 +87,7 @@ bool Parser::numbers(std::array<uint32_t, 3> &out) {
   return true;
 }
 
-/// , function_name $L__info_string0 + 8, inlined_at 1 5 7
+/// Parses `, function_name $L__info_string0 + 8, inlined_at 1 5 7`.
 bool Parser::locInlined(SourceLocation &place) {
   while (take(',')) {
     std::string_view attribute;
@@ -108,8 +108,8 @@ bool Parser::locInlined(SourceLocation &place) {
         return false;
       if (!fn)
         continue;
-      // The call has a .loc of its own before (PTX ISA, .loc), which may have
-      // been inlined too; without one the chain ends there.
+      // The call site has a separate, earlier .loc (PTX ISA, .loc), possibly
+      // inlined as well. Otherwise the chain ends here.
       auto [it, isNew] = lastLoc.try_emplace(call, int32_t(fn->locs.size()));
       if (isNew)
         fn->locs.push_back({call[0], call[1], call[2]});
@@ -138,7 +138,7 @@ bool Parser::loc() {
   return true;
 }
 
-/// Removes `text` from the beginning of `rest`, if it is there.
+/// Removes the prefix `text` of `rest`. Returns false if it is absent.
 static bool takeText(std::string_view &rest, std::string_view text) {
   if (rest.substr(0, text.size()) != text)
     return false;

@@ -1,4 +1,4 @@
-//===- ParserDeclarations.cpp - variables, registers, constants -----------===//
+//===- ParserDeclarations.cpp - Parsing of variables and constants --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // PTX ISA, chapter "State spaces, types, and variables", and constant
@@ -150,7 +150,8 @@ bool Parser::variables(Space space, Linkage linkage, bool isParameterOf) {
   return expect(';');
 }
 
-/// Flat: braces group but do not pad, which is what compilers write.
+/// Parses an initializer. Braces group values without padding, as in compiler
+/// output.
 bool Parser::initializer(Variable &v, Type type) {
   return initValue(v, type, 0);
 }
@@ -207,7 +208,8 @@ bool Parser::initValue(Variable &v, Type type, unsigned level) {
   return true;
 }
 
-/// Signed, as far as both operands are; there is no trap on overflow.
+/// Divides, with signed arithmetic unless an operand is unsigned. Overflow does
+/// not trap.
 static uint64_t divide(uint64_t a, uint64_t b, bool isUnsigned, bool rest) {
   if (isUnsigned)
     return rest ? a % b : a / b;
@@ -216,9 +218,10 @@ static uint64_t divide(uint64_t a, uint64_t b, bool isUnsigned, bool rest) {
   return rest ? int64_t(a) % int64_t(b) : int64_t(a) / int64_t(b);
 }
 
-/// PTX ISA, "Constant expressions": 64 bits, .u64 where a number has a U or
-/// needs it, else .s64; an operator on both kinds is unsigned.
-/// A number, a parenthesis, or a unary operator and what follows it.
+/// Parses a number, a parenthesized expression, or a unary operator with its
+/// operand. Constants have 64 bits (PTX ISA, "Constant expressions"): .u64 for
+/// numbers with a U suffix or beyond the range of .s64, and .s64 otherwise.
+/// Operations with mixed operands are unsigned.
 bool Parser::constant(uint64_t &value) {
   if (++depth > kMaxDepth)
     return error("expression nested too deeply");
@@ -319,8 +322,8 @@ bool Parser::isInteger(const Token &at) {
                at);
 }
 
-/// Makes `value` the result of `op`, whose operands have the type of the
-/// constant read last.
+/// Sets `value` to the result of `op`. The operands have the type of the last
+/// constant.
 bool Parser::combine(const Token &op, uint64_t &value, uint64_t rhs) {
   char c = op.text[0];
   bool isZero = constantIsFloat ? asDouble(rhs) == 0 : !rhs;

@@ -1,9 +1,8 @@
-//===- ParserImpl.h - the parser of PTX -----------------------------------===//
+//===- ParserImpl.h - Recursive descent parser of PTX -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A recursive descent over tokens. Its functions are in four files: module
-// and function headers, declarations and constants, bodies and operands, places
-// in the source.
+// The implementation is split into four files: module and function headers,
+// declarations and constants, bodies and operands, source locations.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_PTX_PARSERIMPL_H
@@ -19,13 +18,13 @@
 
 namespace mx::sim::ptx {
 
-// Text comes from anywhere: these keep a hostile file from taking the host.
+// Limits that protect the host from malicious input.
 inline constexpr uint64_t kMaxRegisters = 1u << 20;
 inline constexpr uint64_t kMaxVariableBytes = 1ull << 36;
 inline constexpr unsigned kMaxDepth = 64;
 
-/// The elements of a vector register (.v2, .v4) are registers that follow each
-/// other; a scalar has one.
+/// Named register or variable. Elements of a vector register (.v2, .v4) are
+/// consecutive registers; a scalar has one element.
 struct Entity {
   enum Kind : uint8_t { Reg, Var } kind;
   uint32_t reg = 0;
@@ -74,11 +73,11 @@ private:
   std::vector<Scope> scopes;
   Function *fn = nullptr;
   int32_t currentLoc = -1;
-  /// File, line and column: the last .loc of the function that has them.
+  /// Last .loc of the function for each file, line and column.
   std::map<std::array<uint32_t, 3>, int32_t> lastLoc;
   unsigned depth = 0;
-  /// Type of the constant read last, of which floats are taken where operands
-  /// and initial values may be floats.
+  /// Type of the last constant. Floats are only accepted for operands and
+  /// initial values that may be floats.
   bool constantIsUnsigned = false, constantIsFloat = false, takesFloats = false;
 
   void advance() {
@@ -101,7 +100,7 @@ private:
     return false;
   }
   bool error(std::string message) { return error(std::move(message), tok); }
-  /// The token for a message; bytes that do not print come as \xNN.
+  /// Formats the token for a message, with nonprintable bytes as \xNN.
   std::string found() const {
     if (tok.kind == Tok::End)
       return "end of file";
@@ -152,11 +151,11 @@ private:
   bool initializer(Variable &v, Type type);
   bool initValue(Variable &v, Type type, unsigned level);
   bool constant(uint64_t &value);
-  /// Fails after an error if the constant read last is a float.
+  /// Fails with an error if the last constant is a float.
   bool isInteger(const Token &at);
   bool combine(const Token &op, uint64_t &value, uint64_t rhs);
   bool constantExpression(uint64_t &value, unsigned minPrecedence = 0);
-  /// The same where the value may be a float: the bits of an f64.
+  /// Parses a number that may be a float, as the bits of an f64.
   bool number(uint64_t &value);
   bool instruction();
   bool operand(Operand &op);

@@ -1,8 +1,9 @@
-//===- Target.cpp - what the chips of .target have ------------------------===//
+//===- Target.cpp - Instruction support of .target chips ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A rule names an opcode, what its text must have for the rule to apply, and
-// the targets that have it. What no rule names, every target from sm_90 on has.
+// Each rule names an opcode, a condition on the instruction text, and the
+// targets that support it. Instructions without a rule are supported by all
+// targets from sm_90 on.
 //===----------------------------------------------------------------------===//
 
 #include "Target.h"
@@ -17,9 +18,8 @@ using namespace mx::sim::ptx;
 
 namespace {
 
-/// Sets of targets.
 enum class Chips : uint8_t {
-  From100,     ///< sm_100 and later, without a suffix too
+  From100,     ///< sm_100 and later, also without a suffix
   Hopper,      ///< sm_90a
   Only100a,    ///<
   DataCenterA, ///< sm_100a, sm_103a
@@ -96,7 +96,7 @@ bool hasModifier(const Instruction &i, std::string_view name) {
 
 struct Rule {
   std::string_view opcode;
-  /// Null: always.
+  /// Null if the rule always applies.
   bool (*applies)(const Instruction &);
   Chips chips;
   const char *what;
@@ -192,8 +192,9 @@ bool mx::sim::ptx::parseTarget(std::string_view text, Target &target) {
   return true;
 }
 
-// Code for a chip runs on later ones, unless it is for that chip (a) or its
-// family (f) alone. Of sm_103 what sm_100 has is simulated.
+// Code for a chip runs on later chips, unless a suffix restricts the code to
+// that chip (a) or family (f). For sm_103, only the features of sm_100 are
+// simulated.
 bool mx::sim::isSimulated(std::string_view text) {
   Target target;
   if (!parseTarget(text, target))

@@ -1,9 +1,9 @@
-//===- Target.h - what the chips of .target have ----------------*- C++ -*-===//
+//===- Target.h - Instruction support of .target chips ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From the "Target ISA Notes" of the PTX ISA. The assembler is the judge: it
-// and the table are compared for thousands of instructions in
-// simulator/test/targets.test.
+// Based on the "Target ISA Notes" of the PTX ISA. The assembler is
+// authoritative: simulator/test/targets.test compares it with the table for
+// thousands of instructions.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_PTX_TARGET_H
@@ -17,23 +17,25 @@ namespace mx::sim::ptx {
 
 struct Instruction;
 
-/// sm_120a: 120 and 'a'. No suffix: 0.
+/// Parsed target: 120 and 'a' for sm_120a. The suffix is 0 if absent.
 struct Target {
   unsigned number = 0;
   char suffix = 0;
 
-  /// Chips with compute capability 12.x: GeForce RTX 50, RTX PRO, DGX Spark.
+  /// Returns true for compute capability 12.x: GeForce RTX 50, RTX PRO, DGX
+  /// Spark.
   bool isConsumerBlackwell() const { return number / 10 == 12; }
 };
-/// False when `text` is no target.
+/// Parses a target. Returns false if `text` is invalid.
 bool parseTarget(std::string_view text, Target &target);
 
-/// What is missing and which targets have it, when `name` (parsed: `target`)
-/// lacks an instruction; else empty. Of targets before sm_90 nothing is said.
+/// Returns an error with the supported targets if `target` lacks an
+/// instruction, or an empty string. `name` is the text of `target`. Targets
+/// before sm_90 are not checked.
 std::string missingOn(const Target &target, std::string_view name,
                       const Instruction &i);
 
-/// What an SM holds (CUDA Programming Guide, "Technical specifications per
+/// Capacity of an SM (CUDA Programming Guide, "Technical specifications per
 /// compute capability").
 struct SmLimits {
   uint32_t threads, ctas, sharedBytes;

@@ -1,8 +1,8 @@
-//===- Build.cpp - from clocks to tracks ----------------------------------===//
+//===- Build.cpp - Conversion of recorded clocks to tracks ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// When a cluster has ended, what was recorded becomes tracks of rows in which
-// spans follow each other, and the recorders of a launch become one timeline.
+// When a cluster ends, its recorded clocks are converted to tracks of rows with
+// consecutive spans. The recorders of a launch are merged into one timeline.
 //===----------------------------------------------------------------------===//
 
 #include "Recorder.h"
@@ -13,7 +13,7 @@
 
 using namespace mx::sim;
 
-/// Ranges of shared memory beyond this number have no track.
+/// Further ranges of shared memory get no track.
 static constexpr size_t kMaxSlots = 96;
 
 const char *mx::sim::toString(SpanKind kind) {
@@ -31,9 +31,9 @@ const char *mx::sim::toString(TrackKind kind) {
   return names[unsigned(kind)];
 }
 
-/// Gives each span the lowest row that is free; what continues a strand (its
-/// number is in `row` so far) stays in the strand's row. Returns the number of
-/// rows.
+/// Assigns each span the lowest free row. Spans that continue a strand
+/// (initially its number in `row`) stay in the row of the strand. Returns the
+/// number of rows.
 static uint32_t assignRows(std::vector<TimelineSpan> &spans) {
   struct Place {
     uint64_t end = 0;
@@ -53,7 +53,7 @@ static uint32_t assignRows(std::vector<TimelineSpan> &spans) {
     s.row = row;
   };
   for (size_t first = 0, end; first < spans.size(); first = end) {
-    // Those that continue come before others that begin at the same step.
+    // Continuing spans take precedence over others that begin at the same step.
     others.clear();
     for (end = first;
          end < spans.size() && spans[end].begin == spans[first].begin; ++end) {
@@ -81,7 +81,7 @@ static uint32_t assignRows(std::vector<TimelineSpan> &spans) {
   return uint32_t(rowEnd.size());
 }
 
-/// Runs that follow each other without a wait are one.
+/// Merges runs that follow each other without a wait.
 static void joinRuns(std::vector<TimelineSpan> &spans) {
   std::vector<TimelineSpan> joined;
   for (const TimelineSpan &s : spans) {
@@ -101,7 +101,8 @@ static void joinRuns(std::vector<TimelineSpan> &spans) {
 // One cluster
 //===----------------------------------------------------------------------===//
 
-/// Who tests a barrier again and again when the launch ends waits for it.
+/// Converts a test that was still being repeated at the end of the launch to a
+/// wait.
 void Recorder::leaveTests(Strand &s) {
   if (!s.isActive || s.isWaiting || !s.testAt || s.testEvents != s.events)
     return;
@@ -112,7 +113,7 @@ void Recorder::leaveTests(Strand &s) {
                s.testBarrier & kOffsetMask, s.testParity};
 }
 
-/// What is not over: a launch that was stopped, or a deadlock.
+/// Closes spans that are open because the launch stopped or deadlocked.
 void Recorder::closeWarps() {
   for (auto &cta : cluster.ctas)
     for (Warp &w : cta->warps) {
@@ -260,8 +261,8 @@ void Recorder::buildSlots(Timeline &t, uint32_t rank, uint32_t index) {
     track.name = machine.describeSharedOffset(key & kOffsetMask) + ", " +
                  std::to_string(slot.bytes) + " bytes";
     track.cta = index;
-    // The one row shows what was last: programs without errors neither fill
-    // what is still read nor read what is not yet filled.
+    // The only row shows the latest state: a correct program does not refill a
+    // slot that is being read, nor read a slot that is not filled.
     uint64_t last = 0;
     auto put = [&](uint64_t begin, uint64_t end, SpanKind kind, uint32_t line,
                    uint32_t lastLine, const Fill &f, const char *text) {

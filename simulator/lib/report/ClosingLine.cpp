@@ -1,4 +1,4 @@
-//===- ClosingLine.cpp - launches in one line -----------------------------===//
+//===- ClosingLine.cpp - One-line summary of launches ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -10,7 +10,7 @@ static std::string counted(uint64_t n, const char *what) {
   return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
 }
 
-/// "matmul", "a and b", "3 kernels".
+/// Names the kernels: "matmul", "a and b", "3 kernels".
 static std::string kernelsOf(const std::vector<LaunchReport> &reports) {
   std::vector<std::string> names;
   for (const LaunchReport &r : reports) {

@@ -1,4 +1,4 @@
-//===- FailedTests.cpp - loops that wait for an mbarrier ------------------===//
+//===- FailedTests.cpp - Failed tests of mbarriers in loops ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -44,7 +44,7 @@ void FailedTests::forget(uint32_t lanes) {
 void FailedTests::execute(uint32_t lanes, const Instr *i) {
   Tests &tests = ofWarp(lanes);
   auto it = find(tests, lanes);
-  // A test that has to wait comes here each time that it is tried.
+  // A waiting test is executed again on each attempt.
   if (it == tests.end() || it->at == i)
     return;
   Places::Kind kind = (*places)[i];

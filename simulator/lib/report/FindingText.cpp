@@ -1,4 +1,4 @@
-//===- FindingText.cpp - findings for people ------------------------------===//
+//===- FindingText.cpp - Text of findings ---------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,7 @@ std::vector<unsigned> Finding::firstLines() const {
   return {lines.begin(), lines.begin() + std::min(lines.size(), kMost)};
 }
 
-/// "k.cu:7:3 in f<64>"; without a file "in f<64>".
+/// Formats a place as "k.cu:7:3 in f<64>", without a file as "in f<64>".
 static std::string placeText(const SourcePlace &p) {
   std::string s = p.file.empty() ? ""
                                  : p.file + ":" + std::to_string(p.line) + ":" +
@@ -29,7 +29,7 @@ static std::string placeText(const SourceChain &chain) {
   return chain.empty() ? "" : placeText(chain.front());
 }
 
-/// Lines that share the code, and callers.
+/// Lists callers and the lines of merged kernels.
 static std::string callersText(const SourceChain &chain) {
   std::string s;
   if (!chain.empty() && chain.front().also) {
@@ -85,7 +85,7 @@ std::string Finding::text() const {
            std::to_string(first[k]);
     s += count() > first.size() ? ", ..." : "";
   }
-  // Where threads stand at the end says in its message how many there are.
+  // Messages of deadlocks and limits already include the number of threads.
   if (occurrences > 1 && kind != FindingKind::Deadlock &&
       kind != FindingKind::InstructionLimit)
     s += "\n  found " + std::to_string(occurrences) + " times, in " +

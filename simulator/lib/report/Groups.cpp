@@ -1,4 +1,4 @@
-//===- Groups.cpp - findings that are one ---------------------------------===//
+//===- Groups.cpp - Grouping of findings ----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,7 @@
 
 using namespace mx::sim;
 
-/// Those of an end of the run say who stands where, each for itself.
+/// Findings at the end of a run describe individual threads.
 static bool canGroup(const Finding &f) {
   return f.ptxLine && f.kind != FindingKind::Deadlock &&
          f.kind != FindingKind::InstructionLimit;
@@ -36,7 +36,7 @@ void mx::sim::groupFindings(LaunchReport &report, const FindingCounts &counts,
       roles[int(warp)] = role.name;
   auto groupOf = [&](const Finding &f) {
     const SourcePlace at = placeOf(f.source), other = placeOf(f.otherSource);
-    // Without .loc each line of the PTX is its own, and has one finding.
+    // Without .loc, each PTX line is a separate source line.
     if (at.file.empty())
       return std::make_tuple(f.kind, f.isWarning, f.module, std::string(),
                              f.ptxLine, std::string(), std::string(), 0u);
@@ -45,7 +45,7 @@ void mx::sim::groupFindings(LaunchReport &report, const FindingCounts &counts,
                            other.file.empty() ? f.otherLine : other.line);
   };
   std::vector<Finding> groups;
-  // Of each group the lines that have counted: those of a line are one count.
+  // Lines counted in each group, so that each line is counted once.
   std::vector<FindingCount> totals;
   std::vector<std::set<FindingKey>> counted;
   std::map<decltype(groupOf(Finding())), size_t> known;

@@ -1,10 +1,9 @@
-//===- Groups.h - findings that are one -------------------------*- C++ -*-===//
+//===- Groups.h - Grouping of findings --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A compiler makes many instructions of a source line in a loop that it
-// unrolls; what is wrong with one is wrong with all. Findings of the same kind,
-// at the same source line, by warps of the same role, whose other party has one
-// source line too, are one finding with many places.
+// A compiler emits many instructions for one source line, for example by
+// unrolling. Findings are merged if they have the same kind, source line, warp
+// role and source line of the other access.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_REPORT_GROUPS_H
@@ -16,11 +15,11 @@
 
 namespace mx::sim {
 
-/// Keeps the first of each group with the counts of all, and at most `most`
-/// groups.
+/// Keeps the first finding of each group with the counts of all, and at most
+/// `most` groups.
 void groupFindings(LaunchReport &report, const FindingCounts &counts,
                    size_t most);
-/// Keeps the marks of groups: the first of each in the timeline.
+/// Keeps only the first mark of each group in the timeline.
 void groupMarks(const LaunchReport &report, Timeline &timeline);
 
 } // namespace mx::sim

@@ -1,7 +1,7 @@
-//===- JsonReport.cpp - reports for tools ---------------------------------===//
+//===- JsonReport.cpp - JSON reports --------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The same facts as the text report, and the counts of each role.
+// Contains the facts of the text report and the counts of each role.
 // simulator/docs/Reports.md describes the schema, simulator/test/report.test
 // checks it.
 //===----------------------------------------------------------------------===//
@@ -35,7 +35,7 @@ static void write(JsonWriter &w, std::string_view name,
   });
 }
 
-/// The lines of merged kernels that share the code of `place`.
+/// Writes the lines of merged kernels that share the code of `place`.
 static void writeAlso(JsonWriter &w, const SourcePlace &place) {
   if (!place.also)
     return;
@@ -51,7 +51,7 @@ static void writeAlso(JsonWriter &w, const SourcePlace &place) {
   w.endArray();
 }
 
-/// The place, and under `inlined_at` the calls of functions that were inlined.
+/// Writes the location; `inlined_at` contains the calls of inlined functions.
 static void write(JsonWriter &w, const SourceChain &chain,
                   bool hasAlso = true) {
   auto place = [&](const SourcePlace &p) {

@@ -1,4 +1,4 @@
-//===- LaunchRecord.cpp - a launch as files that repeat it ----------------===//
+//===- LaunchRecord.cpp - Recording of launches for replay ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@ using namespace mx::sim;
 using mx::JsonWriter;
 
 //===----------------------------------------------------------------------===//
-// Before the launch
+// State before the launch
 //===----------------------------------------------------------------------===//
 
 LaunchRecord::LaunchRecord(const DeviceMemory &memory, const KernelInfo &kernel,
@@ -42,8 +42,9 @@ LaunchRecord::LaunchRecord(const DeviceMemory &memory, const KernelInfo &kernel,
   }
 }
 
-/// The buffer that holds `address`, which becomes an offset; or null. It has
-/// the same name in all records of a process, and messages tell addresses.
+/// Returns the buffer that contains `address` and its offset, or null. The name
+/// is stable in all records of a process because it is derived from the
+/// address.
 const LaunchRecord::Buffer *LaunchRecord::addBuffer(uint64_t address,
                                                     uint64_t &offset) {
   const DeviceMemory::Allocation *found = memory.find(address);
@@ -61,8 +62,8 @@ const LaunchRecord::Buffer *LaunchRecord::addBuffer(uint64_t address,
   return &buffer;
 }
 
-/// A tensor map or pointer where there is one, else bytes up to where the next
-/// may be.
+/// Reads a tensor map or pointer at the offset, or else the bytes up to the
+/// next possible pointer.
 LaunchRecord::Field LaunchRecord::readField(const ParameterInfo &parameter,
                                             uint32_t offset,
                                             const std::string &place) {
@@ -86,7 +87,7 @@ LaunchRecord::Field LaunchRecord::readField(const ParameterInfo &parameter,
 }
 
 //===----------------------------------------------------------------------===//
-// After it
+// State after the launch
 //===----------------------------------------------------------------------===//
 
 bool LaunchRecord::hasChanged(uint64_t address, const Buffer &buffer) const {
@@ -132,7 +133,7 @@ void LaunchRecord::writeField(JsonWriter &json, const Argument &argument,
   uint64_t number = 0;
   if (field.bytes == 4 || field.bytes == 8) {
     std::memcpy(&number, bytes, field.bytes);
-    // JSON's numbers are doubles to many readers.
+    // Many JSON readers use doubles for numbers.
     if (number < uint64_t(1) << 53)
       return json.member(field.bytes == 4 ? "u32" : "u64", number);
   }

@@ -1,4 +1,4 @@
-//===- LinesText.cpp - what lines cost, as text ---------------------------===//
+//===- LinesText.cpp - Text of line costs ---------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,7 @@ uint64_t LineCost::allCycles() const {
   return std::accumulate(cycles.begin(), cycles.end(), uint64_t(0));
 }
 
-/// The dearest first.
+/// Sorts by descending cost.
 static void sortByCost(std::vector<LineCost> &lines) {
   std::stable_sort(lines.begin(), lines.end(),
                    [](const LineCost &a, const LineCost &b) {
@@ -65,7 +65,7 @@ mx::sim::costsBySource(const std::vector<LineCost> &lines) {
   return costs;
 }
 
-/// "12.5 %", of all; "-" where there is nothing to see.
+/// Formats a share of `all`: "12.5 %", or "-" if negligible.
 static std::string shareOf(uint64_t cycles, uint64_t all) {
   constexpr double kLeast = 0.05;
   double share = 100 * double(cycles) / double(std::max<uint64_t>(all, 1));
@@ -79,7 +79,6 @@ static std::string shortened(const std::string &text) {
   return text.size() <= kMost ? text : text.substr(0, kMost - 3) + "...";
 }
 
-/// "gemm.cu:12"
 static std::string placeOf(const LineCost &cost) {
   if (!hasSource(cost))
     return "-";
@@ -88,7 +87,7 @@ static std::string placeOf(const LineCost &cost) {
          std::to_string(place.line);
 }
 
-/// What is left of a row: shares of `all` cycles by what they were spent on.
+/// Appends the shares of `all` cycles by kind of wait.
 static void addShares(std::vector<std::string> &row, const LineCost &cost,
                       uint64_t all) {
   row.push_back(shareOf(cost.allCycles(), all));

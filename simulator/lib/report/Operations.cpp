@@ -1,10 +1,10 @@
-//===- Operations.cpp - clocks of asynchronous operations -----------------===//
+//===- Operations.cpp - Clocks of asynchronous operations -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a warp gives to an engine begins after what the same warp gave to it
-// before: the PTX ISA orders nothing between warps. Copies overlap, as an
-// engine takes the next one on while the last bytes of this one are under way;
-// the tensor pipe works at one operation at a time.
+// An operation begins after earlier operations that the same warp issued to the
+// engine; the PTX ISA does not order operations of different warps. Copies
+// overlap with the latency of earlier copies. The tensor pipe executes one
+// operation at a time.
 //===----------------------------------------------------------------------===//
 
 #include "../time/Stopwatch.h"
@@ -51,7 +51,7 @@ void Recorder::draw(Warp &w, const Instr *i, Engine engine, SpanKind kind,
 }
 
 //===----------------------------------------------------------------------===//
-// Shared memory that copies fill
+// Shared memory filled by copies
 //===----------------------------------------------------------------------===//
 
 void Recorder::fillSlot(Warp &w, const Instr *i, uint32_t rank, uint32_t offset,
@@ -71,8 +71,8 @@ void Recorder::fillSlot(Warp &w, const Instr *i, uint32_t rank, uint32_t offset,
   numSpans += 3;
 }
 
-/// `bytes`: of a range that is a slot of its own when no copy has filled it; 0:
-/// only what has been filled counts.
+/// `bytes`: size of a new slot if no copy has filled the range; 0: record reads
+/// of filled ranges only.
 void Recorder::readSlot(uint32_t rank, uint64_t address, uint64_t bytes,
                         Interval when, uint32_t line) {
   uint32_t key = rank << kRankShift | uint32_t(address & kOffsetMask);
@@ -90,7 +90,7 @@ void Recorder::readSlot(uint32_t rank, uint64_t address, uint64_t bytes,
     it->second.bytes = bytes;
   }
   std::vector<Fill> &fills = it->second.fills;
-  // Without copies into it each read stands for itself.
+  // Without copies into the slot, each read is separate.
   if (fills.empty() || (bytes && fills.back().begin == TimelineSpan::kNever)) {
     if (numSpans >= maxSpans)
       return;
@@ -110,7 +110,7 @@ void Recorder::readSlot(uint32_t rank, uint64_t address, uint64_t bytes,
 // Copies
 //===----------------------------------------------------------------------===//
 
-/// Draws what has become known at last as if it were the step of its issue.
+/// Draws an operation with a late answer as if at the step of its issue.
 template <class F>
 std::function<void(const time::Interval &)> Recorder::atIssue(F &&f) {
   return [this, f = std::forward<F>(f), step = now,
@@ -190,7 +190,7 @@ void Recorder::copyAsync(Warp &w, const Instr *i, Transfer transfer) {
                steps::kCopyLatency));
 }
 
-/// When all cp.async of the warp so far are complete.
+/// Completion of all cp.async of the warp so far.
 uint64_t Recorder::copiesSoFar(Warp &w) {
   if (!hasClocks())
     return 0;
@@ -198,7 +198,8 @@ uint64_t Recorder::copiesSoFar(Warp &w) {
     return std::max(now, of(w).copiesDone);
   watch->afterRequests(w, now, [this, &w, step = now, path = w.group().path] {
     uint64_t done = of(w).copiesDone;
-    watch->ends(std::max(step, done), step < done ? of(w).copiesPath : path);
+    watch->recordEnd(std::max(step, done),
+                     step < done ? of(w).copiesPath : path);
   });
   return 0;
 }
@@ -219,7 +220,7 @@ uint64_t Recorder::control(Warp &w, const Instr *i) {
 // The tensor pipe
 //===----------------------------------------------------------------------===//
 
-/// The ranks of the CTA or of both of its pair.
+/// First rank of the CTA or of its pair.
 static uint32_t firstRank(const Warp &w, unsigned group) {
   return group == 2 ? w.cta->rank & ~1u : w.cta->rank;
 }
@@ -293,7 +294,8 @@ uint64_t Recorder::shift(Warp &w, const Instr *i, unsigned ctaGroup) {
   return when.end;
 }
 
-/// After all work that the warp has issued to the pipe; it blocks no warp.
+/// Completes after all work that the warp has issued to the pipe. Does not
+/// block the warp.
 uint64_t Recorder::commit(Warp &w, const Instr *i) {
   if (!hasClocks())
     return 0;

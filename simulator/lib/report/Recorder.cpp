@@ -1,4 +1,4 @@
-//===- Recorder.cpp - clocks of warps and barriers ------------------------===//
+//===- Recorder.cpp - Clocks of warps and barriers ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -12,7 +12,7 @@
 
 using namespace mx::sim;
 
-/// Lanes that go their own way for fewer steps are not shown apart.
+/// Shorter divergences are not drawn.
 static constexpr uint64_t kShortest = 8;
 
 Recorder::Recorder(Machine &machine, Cluster &cluster, const Places *places,
@@ -32,7 +32,7 @@ Recorder::Recorder(Machine &machine, Cluster &cluster, const Places *places,
   pairSteps.resize(size);
 }
 
-/// Lines of other modules that are linked to this one say nothing here.
+/// Returns 0 for lines of other linked modules.
 uint32_t Recorder::lineOf(const Instr *i) const {
   const InstrInfo &info = machine.program.infoOf(i);
   const std::string &text = machine.module.text;
@@ -96,7 +96,7 @@ uint64_t Recorder::effectStep(uint64_t step) const {
 //===----------------------------------------------------------------------===//
 
 void Recorder::endRun(WarpTrace &t, Strand &s, uint32_t id, uint64_t end) {
-  // Lanes that parted from the others for a moment only.
+  // A brief divergence.
   if (end <= s.runBegin || (id && end - s.runBegin < kShortest))
     return;
   TimelineSpan span;
@@ -108,7 +108,7 @@ void Recorder::endRun(WarpTrace &t, Strand &s, uint32_t id, uint64_t end) {
   add(t.spans, span);
 }
 
-/// A wait is over: it is shown when it took longer than its instruction.
+/// Ends a wait; draws the wait if it took longer than its instruction.
 void Recorder::settle(Warp &w, Strand &s) {
   s.isWaiting = false;
   uint64_t end = w.group().step;
@@ -131,7 +131,7 @@ void Recorder::settle(Warp &w, Strand &s) {
   s.runLine = 0;
 }
 
-/// The running group goes on at `step` at the earliest.
+/// Advances the running group to `step` or later.
 void Recorder::advance(Warp &w, uint64_t step, const Waiting &waiting,
                        const time::Path &path) {
   if (watch && step > now) {
@@ -198,7 +198,7 @@ void Recorder::resume(Warp &w) {
     s.events = old.events;
     s.isActive = true;
     s.runBegin = g.step;
-    // Its lanes were there before the others.
+    // The lanes waited for the others to reconverge.
     if (old.metAt <= g.step && g.step - old.metAt < kShortest) {
       s.runBegin = old.metAt;
     } else if (old.metAt < g.step) {
@@ -232,7 +232,7 @@ void Recorder::resume(Warp &w) {
 void Recorder::draw(Warp &w, const Instr *i) {
   Group &g = w.group();
   Strand &s = of(w).strands[strand];
-  // Where lanes meet there is no instruction in the text.
+  // Reconvergence points are not PTX instructions.
   if (i->fn != converge) {
     if (!watch)
       g.step = start + 1;
@@ -256,7 +256,7 @@ void Recorder::drawNext(Warp &w, const Instr *i) {
   Group &g = w.group();
   WarpTrace &t = of(w);
   if (g.strand != strand) {
-    // It has met others and goes on as one of them.
+    // The strand has merged into another.
     endRun(t, t.strands[strand], strand, start);
     uint32_t line = t.strands[strand].lastLine;
     t.strands[strand].isActive = false;
@@ -295,7 +295,7 @@ void Recorder::stop(Warp &w, const Instr *i) {
   Group &g = w.group();
   bool isBehind = g.pc != i;
   if (!isBehind)
-    g.step = now = start; // it will be executed again
+    g.step = now = start; // it is executed again
   else if (g.wait != Wait::NamedBarrier && g.wait != Wait::PairAlloc) {
     if (s.isWaiting)
       settle(w, s);
@@ -368,7 +368,7 @@ void Recorder::completeBarrier(Cta &cta, uint32_t number) {
   if (!hasTimeline)
     return;
   NamedTrace &b = barriers[cta.rank][number];
-  // Threads that have ended count as arrived.
+  // Exited threads count as arrived.
   uint64_t step = b.latest;
   if (!cta.barriers[number].expectedWarps &&
       cta.liveWarps < machine.warpsPerCta)
@@ -427,7 +427,7 @@ void Recorder::together(Warp &w, const Instr *next, uint32_t first,
         if (k != w.index && g.pc == next && g.wait == Wait::None)
           f(g);
   };
-  // They waited in front of it and will not execute it again.
+  // The other warps waited before the instruction and do not execute it again.
   for (uint32_t k = first; k < end; ++k)
     if (k != w.index && w.cta->warps[k].live)
       ++executed[k][next - 1 - machine.program.code.data()];
@@ -475,7 +475,7 @@ void Recorder::changeBarrier(Warp &w, const Instr *i, Cta &owner,
     ++of(w).strands[strand].events;
   BarrierTrace &b = mbarriers[keyOf(owner, offset)];
   MbarrierState old = mbarrierState(before), s = mbarrierState(after);
-  // The line of what came last.
+  // Line of the latest arrival.
   uint32_t line = lineOf(i);
   if (now > b.latest || (now == b.latest && line > b.line))
     b.line = line;
@@ -533,7 +533,7 @@ void Recorder::observe(Warp &w, const Instr *i, Cta &owner, uint32_t offset,
   Strand &s = of(w).strands[strand];
   uint32_t key = keyOf(owner, offset);
   if (s.testAt == i && s.testBarrier == key && s.testEvents == s.events) {
-    // However often the loop went round: it is one wait.
+    // All iterations of the loop are one wait.
     start = s.testBegin;
     now = w.group().step = start + 1;
     s.isWaiting = true;

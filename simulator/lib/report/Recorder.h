@@ -1,14 +1,11 @@
-//===- Recorder.h - follows one cluster over steps --------------*- C++ -*-===//
+//===- Recorder.h - Clocks and counts of a cluster --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Handlers and the machine report operations to the recorder of their cluster.
-// It keeps a clock
-// for each group of lanes (Lamport, "Time, clocks, and the ordering of
-// events"): an instruction is one step, who waits goes on at the step at which
-// what it waits for was complete, and an asynchronous operation has a nominal
-// duration after those that its warp gave to the same engine before. The
-// clocks do not depend on the order in which the simulator happens to execute
-// things.
+// Each group of lanes has a logical clock (Lamport, "Time, clocks, and the
+// ordering of events"): an instruction takes one step, a waiter resumes at the
+// step of the completion, and an asynchronous operation has a nominal duration.
+// Clocks do not depend on the order of simulation.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_REPORT_RECORDER_H
@@ -29,7 +26,7 @@
 
 namespace mx::sim {
 
-/// The queues in which a warp puts asynchronous operations.
+/// Queues of asynchronous operations of a warp.
 enum class Engine : uint8_t {
   BulkLoad,
   BulkStore,
@@ -38,24 +35,24 @@ enum class Engine : uint8_t {
   StoreAsync,
   LaunchControl,
   Wgmma,
-  Commit, ///< not a queue: commits are shown apart from what they follow
+  Commit, ///< not a queue: commits are drawn separately
 };
 constexpr unsigned kNumEngines = unsigned(Engine::Commit) + 1;
 
 class Recorder final : public ClusterObserver, public Interpreter {
 public:
-  /// Instructions executed, by index of the warp and place in the program.
+  /// Executed instructions, by warp and instruction.
   using Counts = std::vector<std::vector<uint64_t>>;
-  /// `places`: null unless instructions are counted. `counts`: where others
-  /// count, too, or null.
+  /// `places`: null if instructions are not counted. `counts`: counters shared
+  /// with other recorders, or null.
   Recorder(Machine &machine, Cluster &cluster, const Places *places,
            bool hasTimeline, uint64_t maxSpans, Counts *counts);
 
-  /// Warp::run with a look at each instruction. Launches that are timed call
-  /// the methods below by themselves.
+  /// Runs a warp and records each instruction. Timed launches call the methods
+  /// below directly.
   uint64_t run(Warp &w, uint64_t budget) override;
 
-  // Around each instruction of a warp.
+  // Before and after each instruction of a warp.
   void resume(Warp &w);
   void begin(Warp &w, const Instr *i) {
     ++executed[w.index][size_t(i - machine.program.code.data())];
@@ -66,9 +63,9 @@ public:
     if (hasTimeline)
       draw(w, i);
   }
-  /// Whether it keeps what each instruction does, for a timeline.
+  /// Returns true if instructions are kept for a timeline.
   bool draws() const { return hasTimeline; }
-  /// Instructions without machine code: their group's clock stands still.
+  /// Records instructions without machine code, which do not advance the clock.
   void pass(Warp &w, const Instr *first, unsigned number) {
     uint64_t *counts =
         &executed[w.index][size_t(first - machine.program.code.data())];
@@ -78,7 +75,7 @@ public:
       for (unsigned k = 0; k < number; ++k)
         failedTests.execute(lanesOf(w), first + k);
   }
-  /// The group goes on after `i`, or nowhere for now.
+  /// Advances the group after `i`; stop() suspends it instead.
   void next(Warp &w, const Instr *i);
   void stop(Warp &w, const Instr *i);
   void exited(Warp &w) override;
@@ -92,8 +89,7 @@ public:
   void completeCluster() override;
   void passCluster(Warp &w, uint32_t generation);
   void pairAllocated(Warp &w);
-  /// The warps of a group, who have executed something together, go on at
-  /// `next` together.
+  /// Resumes the warps of a warpgroup at `next` after a joint instruction.
   void together(Warp &w, const Instr *next, uint32_t first, uint32_t end);
 
   // mbarriers.
@@ -105,9 +101,9 @@ public:
   void observe(Warp &w, const Instr *i, Cta &owner, uint32_t offset,
                uint32_t parity);
 
-  // Asynchronous operations: each returns the step at which it is complete. Of
-  // copies that is not known yet where the launch is timed.
-  // `ranks`: the CTAs that a copy writes; `offset`: where.
+  // Asynchronous operations. Each returns its step of completion; in timed
+  // launches the completion of copies is not known yet. `ranks`: CTAs that a
+  // copy writes, at `offset`.
   uint64_t load(Warp &w, const Instr *i, Engine engine, uint32_t ranks,
                 uint32_t offset, time::Transfer transfer, uint64_t latency);
   void store(Warp &w, const Instr *i, Cta &from, uint32_t offset,
@@ -120,15 +116,15 @@ public:
   uint64_t shift(Warp &w, const Instr *i, unsigned ctaGroup);
   uint64_t commit(Warp &w, const Instr *i);
   uint64_t control(Warp &w, const Instr *i);
-  /// Of the warpgroup that begins with `w`.
+  /// `w`: first warp of the warpgroup.
   uint64_t wgmma(Warp &w, const Instr *i, unsigned columns, uint64_t a,
                  bool aInRegisters, uint64_t b);
 
   enum class Groups : uint8_t { Bulk, Copy, Wgmma };
-  /// An operation of the group that is open now.
+  /// Adds an operation to the open group.
   void joinGroup(Warp &w, Groups kind, uint64_t done, const time::Path &path);
   void commitGroup(Warp &w, Groups kind);
-  /// Goes on when at most `left` groups are pending.
+  /// Waits until at most `left` groups are pending.
   void waitGroups(Warp &w, Groups kind, uint64_t left, bool reads);
 
   void finding(const Finding &f) override { finding(f, now); }
@@ -137,10 +133,10 @@ public:
   Counts own, &executed;
   std::vector<std::map<std::string, uint64_t>> mmas; ///< by warp and shape
   FailedTests failedTests;
-  /// Ends what is open and adds everything to a timeline.
+  /// Closes open spans and adds everything to the timeline.
   void build(Timeline &t);
 
-  /// What takes effect while it lives does so at `step`.
+  /// Sets the step of all effects during its lifetime.
   class Moment {
   public:
     Moment(Recorder *r, uint64_t step) : r(r) {
@@ -167,44 +163,44 @@ public:
   };
 
 private:
-  /// What a group waits for, as numbers; becomes text when it is shown.
+  /// Reason of a wait; formatted when it is drawn.
   struct Waiting {
     SpanKind kind = SpanKind::WaitOthers;
     uint32_t rank = 0, number = 0, ticket = 0;
   };
-  /// A group of lanes as long as it exists.
+  /// A group of lanes during its lifetime.
   struct Strand {
     bool isActive = false, isWaiting = false;
-    /// The instruction at which it waits is done.
+    /// The instruction of the wait is complete.
     bool isBehind = false;
     uint64_t runBegin = 0, waitBegin = 0;
-    /// Where it met others, as one of which it may go on.
+    /// Step at which the strand met others, which it may join.
     uint64_t metAt = TimelineSpan::kNever;
     uint32_t runLine = 0, lastLine = 0, waitLine = 0;
     const Instr *waitAt = nullptr;
     Waiting waiting;
-    /// A test that has failed, which a loop repeats.
+    /// Failed test that a loop repeats.
     const Instr *testAt = nullptr;
     uint32_t testBarrier = 0, testParity = 0;
     uint64_t testBegin = 0, testEvents = 0;
-    uint64_t events = 0; ///< that others can see
+    uint64_t events = 0; ///< visible to others
   };
-  /// Groups of asynchronous operations: when each is complete.
+  /// Completion of groups of asynchronous operations.
   struct GroupClock {
     struct Ends {
       uint64_t done = 0, read = 0;
-      time::Path path, readPath; ///< of a launch that is timed
+      time::Path path, readPath; ///< of timed launches
       void join(uint64_t done, uint64_t read, const time::Path &path,
                 const time::Path &readPath);
     };
-    std::deque<Ends> groups = {{}}; ///< the last one is open
-    uint64_t first = 0;             ///< the number of the first
-    Ends past;                      ///< all that came before them
+    std::deque<Ends> groups = {{}}; ///< the last group is open
+    uint64_t first = 0;             ///< number of the front group
+    Ends past;                      ///< all removed groups
   };
   struct WarpTrace {
     std::vector<Strand> strands;
     std::array<uint64_t, kNumEngines> engineFree{};
-    uint64_t copiesDone = 0; ///< the latest cp.async
+    uint64_t copiesDone = 0; ///< latest cp.async
     time::Path copiesPath;
     std::array<GroupClock, 3> groups;
     uint64_t exitStep = TimelineSpan::kNever;
@@ -221,11 +217,12 @@ private:
   };
   struct NamedTrace {
     uint64_t latest = 0;
-    time::Path path;                 ///< of the latest
+    time::Path path;                 ///< of `latest`
     std::vector<uint64_t> completed; ///< by generation
   };
   struct Fill {
-    uint64_t begin = TimelineSpan::kNever, done = 0; ///< begin: none
+    uint64_t begin = TimelineSpan::kNever, done = 0; ///< begin: kNever without
+                                                     ///< a copy
     uint64_t readBegin = TimelineSpan::kNever, readEnd = 0;
     uint64_t issued = 0, bytes = 0;
     uint32_t line = 0, issuer = 0, readLine = 0, readLast = 0;
@@ -236,11 +233,11 @@ private:
   };
 
   WarpTrace &of(Warp &w) { return warps[indexOf(w)]; }
-  /// The warp among those of the cluster.
+  /// Index of the warp in the cluster.
   uint32_t indexOf(Warp &w) const {
     return w.cta->rank * machine.warpsPerCta + w.index;
   }
-  /// The same of the group of lanes that runs.
+  /// Number of the running group of lanes in the cluster.
   uint32_t lanesOf(Warp &w) const {
     return FailedTests::lanesOf(indexOf(w), w.group().strand);
   }
@@ -260,9 +257,10 @@ private:
   std::function<void(const Interval &)> atIssue(F &&f);
   uint64_t openGroup(Warp &w, Groups kind);
   GroupClock::Ends &groupOf(Warp &w, Groups kind, uint64_t group);
-  /// The step of what takes effect at the nominal `step`, or now.
+  /// Step of an effect with nominal step `step`; the current step in timed
+  /// launches.
   uint64_t effectStep(uint64_t step) const;
-  /// When an operation takes place by nominal steps.
+  /// Computes the interval of an operation in nominal steps.
   Interval nominal(Warp &w, Engine engine, uint64_t busy, uint64_t latency);
   void draw(Warp &w, const Instr *i, Engine engine, SpanKind kind,
             Interval when, uint64_t bytes, const std::string &text);
@@ -283,22 +281,22 @@ private:
   const uint64_t maxSpans;
   uint64_t numSpans = 0, spansDropped = 0, tracksDropped = 0;
 
-  uint64_t now = 0;   ///< the step at which things take effect
-  uint64_t start = 0; ///< of the instruction that is being executed
+  uint64_t now = 0;   ///< step of current effects
+  uint64_t start = 0; ///< step of the current instruction
   uint32_t strand = 0;
   bool isAction = false;
-  /// Null where steps are nominal.
+  /// Null if steps are nominal.
   time::Stopwatch *const watch;
-  /// Whether clocks are kept at all.
+  /// Returns true if clocks are kept.
   bool hasClocks() const { return hasTimeline || watch; }
 
   std::vector<WarpTrace> warps;
-  std::vector<std::array<NamedTrace, 16>> barriers; ///< per CTA
+  std::vector<std::array<NamedTrace, 16>> barriers; ///< by rank
   std::vector<uint64_t> ctaExit;
   NamedTrace clusterBarrier;
   std::vector<uint64_t> pairSteps;
   std::map<uint32_t, BarrierTrace> mbarriers; ///< by rank << 24 | offset
-  std::map<uint32_t, SlotTrace> slots;        ///< the same
+  std::map<uint32_t, SlotTrace> slots;        ///< by the same key
   std::vector<std::string> strings = {""};
   std::unordered_map<std::string, uint32_t> stringIndex;
   struct Mark {
@@ -309,13 +307,13 @@ private:
   std::vector<Mark> marks;
 };
 
-/// All recorders of a launch.
+/// Recorders of a launch.
 class Recording final : public LaunchObserver {
 public:
   explicit Recording(Machine &machine);
-  /// Adds a recorder if the report needs one.
+  /// Adds a recorder if the report needs data of the cluster.
   void start(Cluster &c) override;
-  /// Instructions that others have counted.
+  /// Adds counts of instructions made elsewhere.
   void add(const Recorder::Counts &counts);
   void take(Cluster &c) override;
   /// Groups the findings, and adds profiles and timelines to the report.

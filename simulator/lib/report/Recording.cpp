@@ -1,7 +1,7 @@
-//===- Recording.cpp - the recorders of a launch --------------------------===//
+//===- Recording.cpp - Recorders of a launch ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Who gets a recorder, and what the report gets of all of them.
+// Selects the clusters to record and merges their results into the report.
 //===----------------------------------------------------------------------===//
 
 #include "../ptx/OpcodeClass.h"
@@ -34,7 +34,7 @@ void Recording::start(Cluster &c) {
       hasTimeline
           ? config.timelineSpans / std::min(traced, machine.numClusters())
           : 0,
-      // Clusters of a shard take turns on one thread.
+      // Clusters of a shard share a thread.
       c.watch ? &c.watch->executed : nullptr);
   c.recorder = recorder.get();
   c.interpreter = recorder.get();
@@ -77,7 +77,8 @@ void Recording::take(Cluster &c) {
       w.trace = nullptr;
 }
 
-/// Appends the timeline of a cluster, with its own numbering.
+/// Appends the timeline of a cluster and renumbers its CTAs, tracks and
+/// strings.
 static void append(Timeline &all, Timeline &&one) {
   uint32_t firstCta = uint32_t(all.ctas.size());
   uint32_t firstTrack = uint32_t(all.tracks.size());

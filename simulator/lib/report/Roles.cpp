@@ -1,9 +1,8 @@
-//===- Roles.cpp - which warps do what ------------------------------------===//
+//===- Roles.cpp - Roles of warps -----------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels give warps different work by their index. What they were written to
-// do is guessed from what they did: the bytes that they moved and their
-// MMAs, in all CTAs together.
+// Kernels assign different work to warps by index. The role is inferred from
+// the bytes that the warps moved and from their MMAs, over all CTAs.
 //===----------------------------------------------------------------------===//
 
 #include "Tables.h"
@@ -27,7 +26,7 @@ WarpProfile &WarpProfile::operator+=(const WarpProfile &o) {
   return *this;
 }
 
-/// Warps that move less in a CTA have only read parameters and addresses.
+/// Warps that move fewer bytes per CTA only read parameters and addresses.
 static constexpr uint64_t kFewBytes = 1024;
 
 static std::string roleOf(const WarpStatistics &s, uint64_t ctas) {
@@ -102,7 +101,7 @@ std::string
 mx::sim::tableText(const std::vector<std::vector<std::string>> &table,
                    size_t first) {
   std::string s;
-  // Columns in which nothing happened are left out.
+  // Omit empty columns.
   std::vector<size_t> width(table[0].size());
   for (size_t k = 0; k < width.size(); ++k) {
     bool isEmpty = k > first;

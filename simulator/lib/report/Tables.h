@@ -1,4 +1,4 @@
-//===- Tables.h - tables of text --------------------------------*- C++ -*-===//
+//===- Tables.h - Formatting of text tables ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -11,12 +11,12 @@
 
 namespace mx::sim {
 
-/// "0,3,5-7"
+/// Formats indices as ranges: "0,3,5-7".
 std::string listOf(const std::vector<uint32_t> &warps);
-/// "12.0 KiB", or "-" for none.
+/// Formats a size: "12.0 KiB", or "-" for 0.
 std::string bytesText(uint64_t n);
-/// Lines of columns, the `first` ones set to the left; those of which every
-/// cell is "-" are left out.
+/// Formats rows of columns, the first `first` left-aligned. Omits columns in
+/// which every cell is "-".
 std::string tableText(const std::vector<std::vector<std::string>> &table,
                       size_t first);
 

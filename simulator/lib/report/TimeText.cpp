@@ -1,4 +1,4 @@
-//===- TimeText.cpp - the time of a launch as text ------------------------===//
+//===- TimeText.cpp - Text of modelled times ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ static std::string number(const char *format, double value) {
   return text;
 }
 
-/// "tensor core 26 %, issue 5 %"
+/// Formats shares as "tensor core 26 %, issue 5 %".
 static std::string sharesText(const std::vector<PartTime> &parts) {
   std::string s;
   for (const PartTime &part : parts)
@@ -31,15 +31,16 @@ static std::string sharesText(const std::vector<PartTime> &parts) {
   return s;
 }
 
-/// "26.41 us (51199 cycles at 1980 MHz and 0.55 us of launch) on h200"
+/// Formats a time as
+/// "26.41 us (51199 cycles at 1980 MHz and 0.55 us of launch) on h200".
 static std::string timeLine(const LaunchTime &t) {
   return number("%.2f us (", t.microseconds()) + std::to_string(t.cycles) +
          number(" cycles at %.0f MHz and ", t.mhz) +
          number("%.2f us of launch) on ", t.overheadMicroseconds) + t.chip;
 }
 
-/// Whether the critical path waits for a memory that is idle most of the time:
-/// more bytes a second would not help.
+/// Returns true if the critical path waits for a memory that is mostly idle, so
+/// more bandwidth would not help.
 static bool waitsForLatency(const LaunchTime &t, const PartTime &part) {
   if (part.name != "HBM" && part.name != "L2")
     return false;

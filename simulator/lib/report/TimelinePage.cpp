@@ -1,9 +1,8 @@
-//===- TimelinePage.cpp - a timeline as one file of HTML ------------------===//
+//===- TimelinePage.cpp - Timeline as a single HTML file ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The page, its style and its program lie in page/ and are built in; here the
-// data is written into it as JSON. Spans are rows of numbers, as there may be
-// 100000 of them.
+// Markup, style and script are in page/ and built in. The data is inserted as
+// JSON. Spans are arrays of numbers because a page may have 100000 of them.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/Report.h"
@@ -72,7 +71,7 @@ static void writeLaunch(JsonWriter &json, const LaunchReport &r,
     const auto &[line, source] = entry;
     json.row(std::array<uint32_t, 3>{line, source.file, source.line});
   });
-  // Rows of a line, its executions by warps, and cycles in the order of Spent.
+  // Rows of line, executions by warps, and cycles in the order of Spent.
   json.list("costs", r.time.lines, [&](const LineCost &cost) {
     if (!cost.line)
       return;
@@ -115,7 +114,7 @@ std::string mx::sim::timelineAsHtml(const LaunchFileResult &result) {
     json.endObject();
   });
   json.endObject();
-  // Inside a script element only this character could end it.
+  // In a script element, only this character can end the element.
   std::string escaped;
   escaped.reserve(json.text.size());
   for (char c : json.text) {

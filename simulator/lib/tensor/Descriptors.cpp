@@ -1,9 +1,9 @@
-//===- Descriptors.cpp - decoding tcgen05 descriptors ---------------------===//
+//===- Descriptors.cpp - Decoders of tcgen05 descriptors ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // PTX ISA, "Matrix Descriptors" (tables 40 to 44), "Matrix Shape" (table 39)
-// and "Transpose and Negate operations" (tables 51 and 52). Every field that a
-// table calls reserved must be zero.
+// and "Transpose and Negate operations" (tables 51 and 52). Every reserved
+// field must be zero.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/tensor/Descriptors.h"
@@ -101,8 +101,8 @@ Fault decodeType(MmaKind kind, uint64_t code, const char *operand,
                  " does not exist for kind::" + std::string(name(kind)));
 }
 
-/// M and N of table 39. N goes in steps of `nStep` up to `nMax`; above `nWide`
-/// it must be a multiple of `nWideStep`. .ws has powers of two only.
+/// M and N of table 39. N is a multiple of `nStep`, and of `nWideStep` above
+/// `nWide`. With .ws, N is a power of two.
 struct ShapeRow {
   unsigned ctaGroup;
   bool blockScaled, integer, weightStationary;
@@ -140,7 +140,7 @@ Fault checkShape(const InstrDesc &desc, MmaKind kind, unsigned ctaGroup,
   auto illegal = [&](const std::string &what, unsigned got) -> Fault {
     return {FaultKind::Shape, subject + " needs " + what + ", got " + str(got)};
   };
-  // A sparse A with scales and two CTAs has M = 256 only.
+  // A block-scaled sparse A on two CTAs requires M = 256.
   bool only256 = variant.sparse && ctaGroup == 2 && row->blockScaled;
   std::string choices;
   bool found = false;
@@ -188,8 +188,8 @@ Fault checkTranspose(const InstrDesc &desc, MmaKind kind) {
   return {};
 }
 
-/// Bits 0 and 1 mean something for a sparse A only, bits 30 and 31 for .ws, and
-/// are ignored otherwise.
+/// Decodes the variant bits: 0 and 1 apply only to a sparse A, 30 and 31 only
+/// to .ws. They are ignored otherwise.
 Fault decodeVariant(uint32_t bits, MmaKind kind, MmaVariant variant,
                     InstrDesc &desc) {
   if (variant.weightStationary) {
@@ -199,8 +199,8 @@ Fault decodeVariant(uint32_t bits, MmaKind kind, MmaVariant variant,
   if (!variant.sparse)
     return {};
   desc.sparsitySelector = static_cast<unsigned>(field(bits, 0, 2));
-  // A step of metadata is one word for f16 and tf32, of which an address names
-  // two; two words for the others.
+  // A step of metadata is one word for f16 and tf32, where an address covers
+  // two steps, and two words for other kinds.
   unsigned most = kind == MmaKind::F16 || kind == MmaKind::TF32 ? 1 : 0;
   if (desc.sparsitySelector > most)
     return invalid("instruction descriptor: sparsity selector of kind::" +
@@ -241,7 +241,7 @@ Fault decodeScaled(uint32_t bits, MmaKind kind, ScaleVec vec, bool isSparse,
                    InstrDesc &desc) {
   static constexpr Reserved reserved[] = {
       {0, 2, 0}, {3, 1, 0}, {6, 1, 0}, {24, 3, 0}};
-  // "Sparsity selector": it "is assumed to be 0" for these kinds.
+  // "Sparsity selector": "is assumed to be 0" for these kinds.
   if (Fault fault = checkReserved(isSparse ? bits & ~3u : bits, reserved,
                                   "instruction descriptor"))
     return fault;
@@ -335,12 +335,12 @@ uint32_t SmemDesc::mnMajor(unsigned mn, unsigned k,
                            unsigned elementBytes) const {
   unsigned line = span();
   if (line == 0) {
-    // Without swizzle the two strides change roles.
+    // Without swizzle, the two strides exchange roles.
     unsigned perChunk = 16 / elementBytes;
     return start + mn / perChunk * strideOffset + k / 8 * leadingOffset +
            k % 8 * 16 + mn % perChunk * elementBytes;
   }
-  // The 32-byte-atom pattern repeats after four lines, the others after eight.
+  // The 32-byte-atom pattern repeats after four lines, all others after eight.
   unsigned lines = layout == SmemLayout::B128Base32 ? 4 : 8;
   unsigned perLine = line / elementBytes;
   return swizzle(start + mn / perLine * leadingOffset +
@@ -348,17 +348,16 @@ uint32_t SmemDesc::mnMajor(unsigned mn, unsigned k,
                  k / lines * strideOffset);
 }
 
-/// The fields that both formats have in the same place, once the layout is
-/// known.
+/// Decodes the fields common to both formats. The layout must already be set.
 static Fault decodePlace(uint64_t bits, SmemDesc &desc) {
   desc.start = static_cast<uint32_t>(field(bits, 0, 14)) << 4;
   desc.leadingOffset = static_cast<uint32_t>(field(bits, 16, 14)) << 4;
   desc.strideOffset = static_cast<uint32_t>(field(bits, 32, 14)) << 4;
   desc.baseOffset = static_cast<unsigned>(field(bits, 49, 3));
-  // Table 41 speaks of where the pattern starts; without swizzle there is none,
-  // and the field is not looked at. Data that TMA swizzled, which
-  // goes by absolute addresses, has base offset 0 wherever the matrix starts;
-  // any other value says that the pattern starts with the matrix.
+  // Table 41 defines base offset relative to the start of the pattern. It is
+  // ignored without swizzle. Data swizzled by TMA uses absolute addresses and
+  // base offset 0, regardless of the matrix start; any other value places the
+  // start of the pattern at the start of the matrix.
   uint32_t lines = desc.layout == SmemLayout::None   ? 0
                    : desc.layout == SmemLayout::B128 ? 7
                    : desc.layout == SmemLayout::B32  ? 1
@@ -390,8 +389,7 @@ Fault mx::sim::decodeSmemDesc(uint64_t bits, SmemDesc &desc) {
 }
 
 Fault mx::sim::decodeWgmmaDesc(uint64_t bits, SmemDesc &desc) {
-  // The PTX ISA says nothing of the bits between the fields, and an H200
-  // ignores them.
+  // The PTX ISA does not define the bits between fields; an H200 ignores them.
   constexpr SmemLayout layouts[] = {SmemLayout::None, SmemLayout::B128,
                                     SmemLayout::B64, SmemLayout::B32};
   desc.layout = layouts[field(bits, 62, 2)];
@@ -447,8 +445,8 @@ Fault mx::sim::decodeInstrDesc(uint32_t bits, MmaKind kind, unsigned ctaGroup,
                          "for tcgen05.mma.sp, got 0"
                        : "instruction descriptor bit 2 (sparsity) must be 0 "
                          "without .sp, got 1");
-  // The K = 64 kinds have two bits for B's type, and bit 12 is reserved; as
-  // their only code is 1, the wider field finds that bit too.
+  // For K = 64 kinds, the type of B has two bits and bit 12 is reserved. Their
+  // only legal code is 1, so decoding three bits also rejects a set bit 12.
   if (Fault fault = decodeType(kind, field(bits, 7, 3), "A", desc.a))
     return fault;
   if (Fault fault = decodeType(kind, field(bits, 10, 3), "B", desc.b))

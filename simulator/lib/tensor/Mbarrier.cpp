@@ -1,8 +1,8 @@
-//===- Mbarrier.cpp - the mbarrier object ---------------------------------===//
+//===- Mbarrier.cpp - The mbarrier object ---------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Phase arithmetic of PTX ISA, "Parallel Synchronization: mbarrier": a phase
-// completes when no arrival is pending and the tx-count is zero.
+// Phase arithmetic of PTX ISA, "Parallel Synchronization: mbarrier". A phase
+// completes when no arrivals are pending and the tx-count is zero.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/tensor/Mbarrier.h"
@@ -41,7 +41,7 @@ Fault checkLive(const MbarrierState &state, const char *operation) {
                      : " on memory that holds no initialised mbarrier"));
 }
 
-/// Ends the phase when its conditions hold.
+/// Completes the phase if its conditions hold.
 void settle(MbarrierState &state) {
   if (state.pending != 0 || state.tx != 0)
     return;
@@ -81,7 +81,7 @@ Fault takeArrivals(MbarrierState &state, uint32_t count, bool drop,
   return {};
 }
 
-/// Arrivals in all variants: `bytes` are expected first.
+/// Arrives, in all variants; first adds `bytes` to the expected count.
 Fault arrive(uint64_t &word, uint32_t bytes, uint32_t count, bool drop,
              bool noComplete, const char *operation) {
   MbarrierState state = mbarrierState(word);
@@ -116,7 +116,7 @@ MbarrierState mx::sim::mbarrierState(uint64_t word) {
   state.parity = word >> parityShift & 1;
   state.pending = static_cast<uint32_t>(word & countMask);
   state.expected = static_cast<uint32_t>(word >> expectedShift & countMask);
-  // Shift the sign bit of the field to bit 63 and back.
+  // Sign-extend the field.
   state.tx = static_cast<int32_t>(
       static_cast<int64_t>(word << (64 - txShift - txBits)) >> (64 - txBits));
   return state;
@@ -191,8 +191,8 @@ Fault mx::sim::mbarrierExpectTx(uint64_t &word, uint32_t bytes) {
 }
 
 Fault mx::sim::mbarrierCompleteTx(uint64_t &word, uint32_t bytes) {
-  // A copy completes in pieces: the phase ends as soon as it has what it
-  // expects, and the rest counts in the next one (measured on an H200).
+  // A copy completes in pieces. The phase ends as soon as its expected bytes
+  // arrive, and the rest counts toward the next phase (measured on an H200).
   MbarrierState state = mbarrierState(word);
   if (state.live && !state.pending && state.tx > 0 &&
       static_cast<uint32_t>(state.tx) < bytes) {

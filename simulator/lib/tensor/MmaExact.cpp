@@ -1,9 +1,9 @@
-//===- MmaExact.cpp - tiles in exact arithmetic ---------------------------===//
+//===- MmaExact.cpp - MMA tiles in exact arithmetic -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// D = RZ(C + sum of all products): nothing is rounded but the result. Sums of
-// products go through doubles where the exponents of a row of A and a column
-// of B allow it to be exact, and through a wide fixed-point number where not.
+// D = RZ(C + sum of all products): only the result is rounded. Products are
+// summed in doubles if the exponents of a row of A and a column of B permit
+// exact sums, and in a wide fixed-point number otherwise.
 //===----------------------------------------------------------------------===//
 
 #include "MmaKernels.h"
@@ -21,7 +21,8 @@ namespace {
 constexpr unsigned doubleBits = 53;
 constexpr unsigned blockRows = 8;
 
-/// Significant bits of an element, or of an element times a UE4M3 scale.
+/// Returns the significant bits of an element, or of an element times a UE4M3
+/// scale.
 unsigned significantBits(ElementType type, bool ue4m3) {
   switch (type) {
   case ElementType::F16:
@@ -40,8 +41,8 @@ unsigned significantBits(ElementType type, bool ue4m3) {
   }
 }
 
-/// Bits from the highest that any element can have to the lowest that any can
-/// have: 1 + the difference of exponents + the significand's width - 1.
+/// Returns the number of bits from the highest to the lowest bit of any
+/// element: the difference of exponents + the width of the significand.
 unsigned measureRange(const double *values, unsigned k, unsigned significand) {
   uint64_t largest = 0, smallest = ~uint64_t{0};
   for (unsigned i = 0; i < k; ++i) {
@@ -49,7 +50,7 @@ unsigned measureRange(const double *values, unsigned k, unsigned significand) {
     std::memcpy(&bits, values + i, sizeof(bits));
     bits &= 0x7FFFFFFFFFFFFFFFu;
     largest = std::max(largest, bits);
-    smallest = std::min(smallest, bits - 1); // zero becomes the maximum
+    smallest = std::min(smallest, bits - 1); // zero wraps to the maximum
   }
   if (largest == 0)
     return 0;
@@ -58,14 +59,15 @@ unsigned measureRange(const double *values, unsigned k, unsigned significand) {
   return top - bottom + significand;
 }
 
-/// One operand as rows of doubles, scales multiplied in.
+/// An operand as rows of doubles, multiplied by their scales.
 struct Operand {
   std::vector<double> values;
   std::vector<unsigned> ranges;
   unsigned maxRange = 0;
 };
 
-/// The scales of one row multiplied in: exact, as they have a few bits.
+/// Multiplies a row by its scales. Exact, since scales have few significant
+/// bits.
 void applyScales(const InstrDesc &desc, const ScaleRow &row, double *values) {
   unsigned length = desc.k / desc.scaleBlocks;
   for (unsigned b = 0; b < desc.scaleBlocks; ++b) {
@@ -75,7 +77,8 @@ void applyScales(const InstrDesc &desc, const ScaleRow &row, double *values) {
   }
 }
 
-/// `range` is what to assume of all rows, or 0: measure each.
+/// Decodes an operand. `range` bounds the range of every row; 0 measures each
+/// row.
 template <typename DecodeRow>
 void decodeOperand(const InstrDesc &desc, ElementType type, unsigned range,
                    unsigned count, const ScaleRow *scales, DecodeRow decodeRow,
@@ -91,13 +94,13 @@ void decodeOperand(const InstrDesc &desc, ElementType type, unsigned range,
     decodeRow(row, values);
     if (desc.scaleBlocks)
       applyScales(desc, scales[row], values);
-    // NaN and infinities need no care: they come out of any sum alike.
+    // NaN and infinities need no special care, because any sum propagates them.
     out.ranges[row] = range ? range : measureRange(values, k, significand);
     out.maxRange = std::max(out.maxRange, out.ranges[row]);
   }
 }
 
-/// The panels of dotPanels: columns of B side by side, eight at a time.
+/// Packs columns of B into panels of eight for dotPanels.
 void pack(const std::vector<double> &values, unsigned columns, unsigned k,
           std::vector<double> &panels) {
   panels.resize(columns * k);
@@ -110,7 +113,6 @@ void pack(const std::vector<double> &values, unsigned columns, unsigned k,
     }
 }
 
-/// Buffers that one thread uses again and again.
 struct Scratch {
   Operand a, b;
   std::vector<double> panels;
@@ -122,11 +124,11 @@ double oldValue(const MmaTile &tile, uint32_t cell) {
   double value = tile.desc.d == AccumulatorType::F16
                      ? widenF32(decode(FloatFormat::F16, cell & 0xFFFF))
                      : widenF32(floatFromBits(cell));
-  // scale-input-d: a power of two, so the product is exact.
+  // scale-input-d is a power of two, so the product is exact.
   return value / (1u << tile.scaleInputD);
 }
 
-/// Element by element, exact for any operands.
+/// Adds each element separately, exact for any operands.
 void finishExactly(const MmaTile &tile, const Operand &a, const Operand &b,
                    unsigned row, unsigned budget, const double *sums,
                    uint32_t *cells) {
@@ -162,9 +164,9 @@ void mx::sim::runExact(const MmaTile &tile) {
   unsigned k = desc.k, logK = 0;
   while (1u << logK < k)
     ++logK;
-  // Exact when range of A + range of B + log2 K fits in a double.
+  // Exact if range of A + range of B + log2 K fits in a double.
   unsigned budget = doubleBits - logK;
-  // A scale per row does not widen the range of the row.
+  // A single scale does not widen the range of the row.
   unsigned rangeA = staticRange(desc.a), rangeB = staticRange(desc.b);
   if (desc.scaleBlocks > 1 || !rangeA || !rangeB || rangeA + rangeB > budget)
     rangeA = rangeB = 0;

@@ -1,7 +1,8 @@
-//===- MmaInteger.cpp - tiles of integers ---------------------------------===//
+//===- MmaInteger.cpp - MMA tiles of integers -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// 32-bit sums that wrap, or saturate when the instruction says so.
+// Accumulates 32-bit integers, with wraparound or saturation as the instruction
+// requires.
 //===----------------------------------------------------------------------===//
 
 #include "MmaTile.h"

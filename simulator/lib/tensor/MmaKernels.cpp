@@ -1,10 +1,9 @@
-//===- MmaKernels.cpp - the arithmetic of one MMA instruction -------------===//
+//===- MmaKernels.cpp - Vectorized MMA arithmetic -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The hot loops are written once and instantiated for AVX-512, AVX2 and the
-// baseline; the processor is asked at run time. All variants give the same
-// bits: every operation in them is exact or correctly rounded, and the sums
-// are exact by the caller's guarantee.
+// The inner loops are compiled for AVX-512, AVX2 and the baseline, and selected
+// at run time. All variants are bit-identical: every operation is exact or
+// correctly rounded, and callers guarantee exact sums.
 //===----------------------------------------------------------------------===//
 
 #include "MmaKernels.h"
@@ -26,7 +25,7 @@ using namespace mx::sim;
 namespace {
 
 constexpr uint64_t magnitudeMask = 0x7FFFFFFFFFFFFFFF;
-/// Bits of a double's significand that an f32 does not have.
+/// Significand bits that a double has in excess of f32.
 constexpr uint64_t dropped = 0x1FFFFFFF;
 constexpr uint64_t minNormalF32 = 0x3810000000000000; // 2^-126
 constexpr uint64_t overflowF32 = 0x47F0000000000000;  // 2^128
@@ -35,8 +34,8 @@ constexpr uint64_t overflowF32 = 0x47F0000000000000;  // 2^128
 // Products
 //===----------------------------------------------------------------------===//
 
-/// A panel's eight columns as `parts` vectors, so that none is wider than the
-/// registers: compilers are bad at splitting them.
+/// Splits the eight columns of a panel into `parts` vectors of at most register
+/// width, because compilers split wider vectors poorly.
 struct Wide {
   typedef double Vec __attribute__((vector_size(64)));
   typedef float Floats __attribute__((vector_size(64)));
@@ -53,7 +52,8 @@ struct Quarter {
   typedef int32_t Ints __attribute__((vector_size(16)));
 };
 
-/// Rows x (panels * 8) sums held in registers, which takes full unrolling.
+/// Accumulates rows x (panels * 8) elements in registers; requires full
+/// unrolling.
 template <typename Width, int rows, int panels>
 MX_SIM_INLINE void dotBlock(const double *a, unsigned k, const double *b,
                             double *sums, unsigned stride) {
@@ -106,9 +106,10 @@ MX_SIM_INLINE void dotBody(const double *a, unsigned rows, unsigned k,
 // Sum with the accumulator
 //===----------------------------------------------------------------------===//
 
-/// The common case of addTruncate. Returns false when some result is no normal
-/// f32 nor zero; such a row is done again one by one, so `out` must not be `c`.
-/// A plain loop in integers without comparisons: all compilers vectorise it.
+/// Implements the common case of addTruncate. Returns false if any result is
+/// neither a normal f32 nor zero; the caller then recomputes each element of
+/// the row, so `out` must not alias `c`. A plain loop on integers without
+/// comparisons, which all compilers vectorize.
 template <bool hasC>
 MX_SIM_INLINE bool addRow(const double *__restrict sums,
                           const float *__restrict c, double scale,
@@ -123,15 +124,15 @@ MX_SIM_INLINE bool addRow(const double *__restrict sums,
     uint64_t bits, lowBits;
     std::memcpy(&bits, &high, sizeof(bits));
     std::memcpy(&lowBits, &low, sizeof(lowBits));
-    // Rounding went away from zero where low has the other sign: step back.
+    // If low has the opposite sign, rounding was away from zero: step back.
     uint64_t hasLow = ((lowBits & magnitudeMask) + magnitudeMask) >> 63;
     bits -= hasLow & (bits ^ lowBits) >> 63;
     uint64_t magnitude = bits & magnitudeMask;
-    // The sign of a difference tells the order, as all are below 2^63.
+    // All values are below 2^63, so the sign of a difference compares them.
     uint64_t tiny = (magnitude - minNormalF32) >> 63;
     uint64_t isZero = 1 ^ (magnitude + magnitudeMask) >> 63;
     odd |= (tiny & ~isZero) | (overflowF32 - 1 - magnitude) >> 63;
-    // Tensor cores know one zero only.
+    // Tensor cores only produce positive zero.
     bits &= ~dropped & ~(isZero << 63);
     double cut;
     std::memcpy(&cut, &bits, sizeof(cut));
@@ -150,16 +151,16 @@ MX_SIM_INLINE bool addTruncateBody(const double *sums, const float *c,
 // Truncated sums
 //===----------------------------------------------------------------------===//
 
-// Vectors go by reference: passing them by value has no ABI without AVX.
+// By reference, because passing vectors by value has no ABI without AVX.
 template <typename T>
 MX_SIM_INLINE void loadVector(T &value, const void *from) {
   std::memcpy(&value, from, sizeof(T));
 }
 
-/// sum += trunc(significand * 2^shift): the power of two is built from its
-/// bits, and is zero when it is too small to leave anything. A product of
-/// significands has at most 24 bits and the result at most 27, so all of it is
-/// exact but the conversion, which truncates.
+/// Computes sum += trunc(significand * 2^shift). The power of two is built from
+/// its bits, and is zero if it is too small to affect the sum. Products of
+/// significands have at most 24 bits and results at most 27, so only the
+/// truncating conversion is inexact.
 template <typename Width>
 MX_SIM_INLINE void addCut(typename Width::Ints &sum,
                           const typename Width::Floats &significand,
@@ -205,7 +206,7 @@ MX_SIM_INLINE void fusedBody(const FusedOperand &a, const FusedOperand &b,
     Ints largest = base[p] + scale;
     largest = largest > addend ? largest : addend;
     std::memcpy(out.exponents + p * lanes, &largest, sizeof(Ints));
-    // What turns the exponent of a product into a shift.
+    // Converts the exponent of a product to a shift.
     int32_t bits = static_cast<int32_t>(out.bits);
     base[p] = scale - largest + bits;
     sum[p] = Ints{};
@@ -213,7 +214,8 @@ MX_SIM_INLINE void fusedBody(const FusedOperand &a, const FusedOperand &b,
     for (unsigned n = 0; n < lanes; ++n)
       out.sums[p * lanes + n] = sum[p][n];
   }
-  // 32 bits hold the sum of so many terms; doubles collect these sums.
+  // 32-bit integers hold the sum of fusedTerms terms; doubles accumulate these
+  // sums.
   for (unsigned first = 0; first < k; first += fusedTerms) {
     unsigned last = first + fusedTerms < k ? first + fusedTerms : k;
     MX_SIM_UNROLL
@@ -352,7 +354,7 @@ void mx::sim::fusedSums(const FusedOperand &a, const FusedOperand &b,
 
 void mx::sim::addTruncate(const double *sums, const float *c, double scale,
                           unsigned count, float *out) {
-  // Rows that turn out odd are done again, so the old values must survive.
+  // Keep the old values, because odd rows are recomputed.
   constexpr unsigned most = 256;
   float result[most];
   for (unsigned first = 0; first < count; first += most) {

@@ -1,8 +1,8 @@
-//===- MmaOperands.cpp - fetching the operands of an MMA ------------------===//
+//===- MmaOperands.cpp - Operand access of MMA instructions ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA, "Packing formats of elements in Tensor and Shared memory" and
-// "Block Scaling" for the positions of bits and scales.
+// PTX ISA, "Packing formats of elements in Tensor and Shared memory" and "Block
+// Scaling" define the positions of bits and scales.
 //===----------------------------------------------------------------------===//
 
 #include "MmaOperands.h"
@@ -27,7 +27,7 @@ struct TypeInfo {
   unsigned range;
   FloatFormat format;
 };
-// In the order of ElementType. bf16 and tf32 span more bits than a double has.
+// In the order of ElementType. The range of bf16 and tf32 exceeds a double.
 constexpr TypeInfo typeInfos[] = {
     {16, -14, 40, FloatFormat::F16},  {16, -126, 0, FloatFormat::BF16},
     {32, -126, 0, FloatFormat::BF16}, {8, -6, 18, FloatFormat::E4M3},
@@ -43,7 +43,7 @@ const TypeInfo &info(ElementType type) {
 
 using ByteTable = std::array<double, 256>;
 
-/// Values of all codes; bits above the width are ignored.
+/// Returns the values of all codes; bits above the width are ignored.
 ByteTable makeTable(FloatFormat format) {
   ByteTable table;
   for (unsigned code = 0; code < 256; ++code)
@@ -56,7 +56,7 @@ const double *byteTable(FloatFormat format) {
       makeTable(FloatFormat::E4M3), makeTable(FloatFormat::E5M2),
       makeTable(FloatFormat::E3M2), makeTable(FloatFormat::E2M3),
       makeTable(FloatFormat::E2M1)};
-  // FloatFormat begins with these five in this order.
+  // FloatFormat starts with these five formats in this order.
   static_assert(FloatFormat::E4M3 == FloatFormat(0) &&
                 FloatFormat::E5M2 == FloatFormat(1) &&
                 FloatFormat::E3M2 == FloatFormat(2) &&
@@ -82,7 +82,7 @@ uint32_t load(const uint8_t *bytes, unsigned count) {
   return value;
 }
 
-/// Element i of 16-element groups of `bits` bits, each in 16 bytes.
+/// Returns element i of groups of 16 elements of `bits` bits, each in 16 bytes.
 unsigned paddedCode(const uint8_t *bytes, unsigned i, unsigned bits) {
   const uint8_t *group = bytes + i / 16 * chunkBytes;
   unsigned position = i % 16 * bits;
@@ -120,7 +120,7 @@ Fault mx::sim::readShared(const SharedMemory &shared, const SmemDesc &desc,
                           bool transposed, ElementType type, unsigned count,
                           std::string_view what, RawRows &rows, unsigned first,
                           unsigned origin) {
-  // Swizzles keep 16 bytes together, so all layouts are read by chunks.
+  // Swizzles preserve 16-byte chunks, so all layouts are read in chunks.
   auto chunkAt = [&](uint32_t address, const uint8_t *&chunk) -> Fault {
     address &= descAddressMask;
     if (!shared.contains(address, chunkBytes))
@@ -136,8 +136,7 @@ Fault mx::sim::readShared(const SharedMemory &shared, const SmemDesc &desc,
   const uint8_t *chunk = nullptr;
   unsigned rowBytes = rows.rowBytes;
   if (!transposed) {
-    // A line of a swizzled layout holds the whole K step, or there is no
-    // canonical layout for it.
+    // A swizzled layout is canonical only if a line contains the whole K step.
     unsigned span = desc.span();
     if (span && rowBytes > stepBytes && desc.start % span + rowBytes > span)
       return {FaultKind::Descriptor,
@@ -207,7 +206,7 @@ void mx::sim::decodeRow(const uint8_t *bytes, ElementType type, Packing packing,
       for (unsigned i = 0; i < k; ++i)
         values[i] = widenF32(floatFromBits(load(bytes + 2 * i, 2) << 16));
     } else {
-      // The tensor core does not look at the 13 low bits of a tf32.
+      // Tensor cores ignore the 13 low bits of a tf32.
       for (unsigned i = 0; i < k; ++i)
         values[i] = widenF32(floatFromBits(load(bytes + 4 * i, 4) & ~0x1FFFu));
     }
@@ -275,7 +274,7 @@ double mx::sim::decodeScale(ScaleType type, uint8_t code) {
 Fault mx::sim::readScales(const CtaView &cta, const ScalePlace &place,
                           std::string_view what, std::vector<ScaleRow> &scales,
                           unsigned first, Fault &uninitialized) {
-  // Bits 30 and 31 may carry the scale id; the instruction ignores them.
+  // Bits 30 and 31 may contain the scale id; the instruction ignores them.
   uint32_t address = place.address & 0x3FFFFFFF;
   unsigned column = tmemColumn(address);
   if (tmemLane(address) != 0)

@@ -1,7 +1,7 @@
-//===- MmaOperands.h - fetching the operands of an MMA --------------------===//
+//===- MmaOperands.h - Operand access of MMA instructions -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Private to the engines: from descriptors and tensor memory to rows of
+// Private to the engines. Converts descriptors and tensor memory to rows of
 // doubles.
 //===----------------------------------------------------------------------===//
 
@@ -15,14 +15,14 @@
 
 namespace mx::sim {
 
-/// Every K step is 32 bytes of each row, in all kinds; twice that of B when A
-/// is sparse.
+/// Bytes of each row in a K step, for all kinds. Rows of B are twice as long if
+/// A is sparse.
 constexpr unsigned stepBytes = 32;
 constexpr unsigned maxStepBytes = 2 * stepBytes;
 constexpr unsigned maxK = 128;
 constexpr unsigned maxScaleBlocks = 4;
 
-/// Where the elements of a row lie within its 32 bytes.
+/// Packing of the elements of a row in its 32 bytes.
 enum class Packing {
   /// 32, 16 or 8 elements of whole bytes.
   Bytes,
@@ -36,10 +36,10 @@ enum class Packing {
   RegisterBytes,
 };
 Packing packingOf(MmaKind kind, ElementType type, bool inTensorMemory);
-/// Of floats in the registers of mma.sync.
+/// Returns the packing of floats in mma.sync registers.
 Packing packingInRegisters(ElementType type, bool isPacked);
 
-/// The raw bytes of each row of one K step.
+/// Raw bytes of each row in a K step.
 struct RawRows {
   std::vector<uint8_t> bytes;
   unsigned rowBytes = stepBytes;
@@ -54,39 +54,39 @@ Fault readShared(const SharedMemory &shared, const SmemDesc &desc,
                  bool transposed, ElementType type, unsigned count,
                  std::string_view what, RawRows &rows, unsigned first,
                  unsigned origin = 0);
-/// The same from 8 columns of tensor memory: row i of the operand is
-/// lane laneOf(i).
+/// Reads an operand from 8 columns of tensor memory; row i is in lane
+/// laneOf(i).
 Fault readTensor(const CtaView &cta, uint32_t address, unsigned count,
                  unsigned (*laneOf)(unsigned), RawRows &rows, unsigned first,
                  Fault &uninitialized);
 
-/// Decodes one row of `k` elements.
 void decodeRow(const uint8_t *bytes, ElementType type, Packing packing,
                unsigned k, bool negate, double *values);
-/// The integers of kind::i8, wgmma and mma.sync.
+/// Decodes the integers of kind::i8, wgmma and mma.sync.
 void decodeIntRow(const uint8_t *bytes, ElementType type, unsigned k,
                   int32_t *values);
 
-/// Smallest exponent of a normal number of the type, for unnormalised terms.
+/// Returns the smallest exponent of a normal number of the type, for
+/// unnormalized terms.
 int minExponent(ElementType type);
-/// Bits between the largest and the smallest magnitude of the type, both
-/// included, or 0 when they are too many to rely on.
+/// Returns the number of bits from the largest to the smallest magnitude of the
+/// type, or 0 if there are too many to rely on.
 unsigned staticRange(ElementType type);
 
-/// The scale bytes of one row.
 struct ScaleRow {
   uint8_t bytes[maxScaleBlocks];
 };
-/// Where the scales of one operand stand, as one datapath half sees them.
+/// Location of the scales of an operand, for a half of the data path.
 struct ScalePlace {
   uint32_t address;
   unsigned id, blocks;
   unsigned count;
-  /// Lane partitions that must agree: [firstPartition, + numPartitions).
+  /// Lane partitions with identical contents: [firstPartition, +
+  /// numPartitions).
   unsigned firstPartition, numPartitions;
 };
-/// Reads the scales of rows 0 .. count - 1 and checks that all lane partitions
-/// hold the same.
+/// Reads the scales of rows 0 .. count - 1. Requires identical contents in all
+/// lane partitions.
 Fault readScales(const CtaView &cta, const ScalePlace &place,
                  std::string_view what, std::vector<ScaleRow> &scales,
                  unsigned first, Fault &uninitialized);

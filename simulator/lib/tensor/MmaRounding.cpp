@@ -1,8 +1,8 @@
-//===- MmaRounding.cpp - exact sums and their rounding --------------------===//
+//===- MmaRounding.cpp - Exact sums and their rounding --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the hot loops leave to be done element by element: sums whose exponents
-// are too far apart for doubles, subnormal and overflowing results.
+// Slow path for single elements: sums with exponents too far apart for doubles,
+// and subnormal or overflowing results.
 //===----------------------------------------------------------------------===//
 
 #include "MmaKernels.h"
@@ -16,9 +16,9 @@ using namespace mx::sim;
 
 namespace {
 
-/// A fixed-point number of 32-bit digits, each kept in 64 bits so that carries
-/// wait until the end. Covers every product of two scaled elements: 2^-576 is
-/// below the last bit of the smallest, 2^512 above the sum of the largest.
+/// Fixed-point number of 32-bit digits, stored in 64 bits to defer carries.
+/// Covers every product of two scaled elements: 2^-576 is below the last bit of
+/// the smallest product, and 2^512 above the sum of the largest.
 class WideSum {
 public:
   void add(double value) {
@@ -32,7 +32,7 @@ public:
                                   : static_cast<uint64_t>(significand);
     unsigned position = static_cast<unsigned>(exponent - 53 - lowest);
     unsigned digit = position / 32, shift = position % 32;
-    // Three digits take 53 bits at any shift.
+    // Three digits cover 53 bits at any shift.
     uint64_t low = magnitude << shift;
     uint64_t high = shift ? magnitude >> (64 - shift) : 0;
     int64_t parts[3] = {static_cast<int64_t>(low & 0xFFFFFFFFu),
@@ -55,8 +55,8 @@ public:
     Truncated out;
     if (top < 0)
       return out;
-    // Two digits hold 33 to 64 bits, enough to round to f32 or f16; a double
-    // takes 53 of them.
+    // Two digits contain 33 to 64 bits, enough to round to f32 or f16; a double
+    // keeps 53 of them.
     int next = top - 1;
     auto window = static_cast<uint64_t>(digits[top]);
     if (next >= 0)
@@ -79,8 +79,8 @@ private:
   static constexpr int numDigits = 40;
   int64_t digits[numDigits] = {};
 
-  /// Brings all digits but the last into 0 .. 2^32 - 1; true when the number
-  /// is negative.
+  /// Normalizes all digits but the last to 0 .. 2^32 - 1. Returns true if the
+  /// number is negative.
   bool carry() {
     for (int i = 0; i + 1 < numDigits; ++i) {
       int64_t over = digits[i] >> 32;
@@ -91,11 +91,11 @@ private:
   }
 };
 
-/// The same for terms whose bits all fit in one 128-bit window, which is most
-/// of what does not fit in a double.
+/// Exact sum of terms that fit into one 128-bit window. Covers most sums that a
+/// double cannot represent.
 class WindowSum {
 public:
-  /// False when the window is too small for `count` terms; zeros do not count.
+  /// Returns false if the window is too small for `count` terms. Ignores zeros.
   bool fits(const double *terms, unsigned count) {
     int highest = -5000;
     lowest = 5000;
@@ -105,11 +105,11 @@ public:
         continue;
       int exponent = static_cast<int>(bits >> 52);
       if (exponent == 0)
-        return false; // no product of formats is so small
+        return false; // smaller than any product
       highest = std::max(highest, exponent);
       lowest = std::min(lowest, exponent - 52 + trailingZeros(bits));
     }
-    // A sign, and room for the sum of up to 2^9 terms.
+    // Reserve a sign bit, and room for the sum of up to 2^9 terms.
     return highest - lowest < 128 - 1 - 9 - 1;
   }
 
@@ -217,7 +217,7 @@ uint16_t mx::sim::roundToF16Bits(const Truncated &value) {
   double x = value.value;
   if (std::isnan(x))
     return static_cast<uint16_t>(kF16CanonicalNaN);
-  // Rounding to odd first makes the second rounding right.
+  // Rounding to odd first makes the second rounding correct.
   if (value.inexact)
     x = doubleFromBits(bitsOf(x) | 1);
   auto code = static_cast<uint16_t>(encodeF64(FloatFormat::F16, x));

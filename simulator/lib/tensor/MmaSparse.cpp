@@ -1,12 +1,11 @@
-//===- MmaSparse.cpp - which elements a sparse A has ----------------------===//
+//===- MmaSparse.cpp - Metadata of sparse operands ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA, "Sparse Matrices" and "Zero-Column Mask Descriptor". The figures of
-// the metadata's place in tensor memory are, as layouts, CUTLASS's tmem_e_frg:
-// 4 bits per chunk of a row; rows of 8 chunks (f16, tf32) are halved, so that
-// 16 rows share 16 lanes of one column, and rows of 16 chunks fill two columns
-// of their own lane. Where M leaves half of the data path idle, the lanes of
-// rows are those of D.
+// PTX ISA, "Sparse Matrices" and "Zero-Column Mask Descriptor". The metadata
+// layout is CUTLASS's tmem_e_frg: 4 bits per chunk of a row. Rows of 8 chunks
+// (f16, tf32) are halved, so that 16 rows share 16 lanes of a column; rows of
+// 16 chunks fill two columns of their own lane. If M leaves half of the data
+// path idle, rows use the lanes of D.
 //===----------------------------------------------------------------------===//
 
 #include "MmaSparse.h"
@@ -21,8 +20,8 @@ uint64_t field(uint64_t bits, unsigned low, unsigned width) {
   return bits >> low & ((uint64_t{1} << width) - 1);
 }
 
-/// Two indices of two bits; the order 2, 1 is among those that the ISA calls
-/// meaningful.
+/// Returns true if the ISA defines a code of two 2-bit indices; this includes
+/// the order 2, 1.
 bool isMeaningful(MmaKind kind, unsigned code) {
   if (kind == MmaKind::TF32)
     return code == 0b1110 || code == 0b0100;
@@ -34,7 +33,7 @@ bool hasHalvedRows(MmaKind kind) {
   return kind == MmaKind::F16 || kind == MmaKind::TF32;
 }
 
-/// The word and the first bit of a chunk, relative to the tile.
+/// Word and first bit of a chunk, relative to the tile.
 struct ChunkPlace {
   unsigned row, column, bit;
 };
@@ -61,9 +60,9 @@ Granularity granularityOf(MmaKind kind) {
 
 void mx::sim::addChunk(Sparsity &sparsity, Granularity unit, unsigned code,
                        unsigned chunk, unsigned row) {
-  // Two-bit indices count quarters of the chunk. On an H200 each quarter that
-  // is stored multiplies the quarter of B that its own index names, whatever
-  // the other index is; also the halves of a tf32 element.
+  // Two-bit indices select quarters of the chunk. On an H200, each stored
+  // quarter multiplies the quarter of B selected by its own index, regardless
+  // of the other index. The same holds for the halves of a tf32 element.
   unsigned first = code & 3, second = code >> 2;
   auto at = [&](unsigned quarter, unsigned perQuarter, unsigned i) {
     return static_cast<uint8_t>((chunk * 4 + quarter) * perQuarter + i);
@@ -133,8 +132,8 @@ Fault mx::sim::readMetadata(const CtaView &cta, const MetadataPlace &place,
 
 Fault mx::sim::decodeColumnMask(uint64_t bits, const InstrDesc &desc,
                                 ColumnMask &mask) {
-  // Table 45. The text of the two spans and the ISA's examples contradict each
-  // other; as in the examples, "use" counts columns of B that are used.
+  // Table 45. Its text on the two spans contradicts the examples of the ISA. As
+  // in the examples, "use" counts the columns of B that are used.
   mask = ColumnMask();
   if (field(bits, 36, 3) || field(bits, 62, 2))
     return {

@@ -1,4 +1,4 @@
-//===- MmaSparse.h - which elements a sparse A has --------------*- C++ -*-===//
+//===- MmaSparse.h - Metadata of sparse operands ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Private to the engines: the metadata of tcgen05.mma.sp in tensor memory, and
@@ -13,32 +13,32 @@
 
 namespace mx::sim {
 
-/// How many elements of a chunk are stored, of how many.
+/// Number of stored elements in a chunk, and the chunk length.
 struct Granularity {
   unsigned stored, length;
 };
-/// Adds the stored elements of a chunk, whose indices `code` gives. Chunks come
-/// in order, row after row.
+/// Adds the stored elements of a chunk with the indices in `code`. Chunks must
+/// be added in order, row by row.
 void addChunk(Sparsity &sparsity, Granularity unit, unsigned code,
               unsigned chunk, unsigned row);
 
-/// What is said of a code that the ISA gives no meaning to; `where` it is.
+/// Returns the fault for a code that the ISA does not define, found at `where`.
 Fault undefinedCode(unsigned code, const std::string &where);
 
-/// Where the metadata of a tile stands.
 struct MetadataPlace {
   MmaKind kind;
   unsigned column;
   unsigned rows;
-  /// Lane of row i of a matrix of as many rows: laneBase + laneOf(i).
+  /// Lane of row i in a matrix of `rows` rows: laneBase + laneOf(i).
   unsigned laneBase;
   unsigned (*laneOf)(unsigned);
 };
-/// `undefined` is what the ISA gives no meaning to.
+/// Reads the metadata of a tile. Codes that the ISA does not define set
+/// `undefined`.
 Fault readMetadata(const CtaView &cta, const MetadataPlace &place, unsigned k,
                    Sparsity &sparsity, Fault &uninitialized, Fault &undefined);
 
-/// The columns of B that count as zero, and by how many columns B is shifted.
+/// Columns of B that are replaced by zero, and the column shift of B.
 struct ColumnMask {
   std::vector<bool> isZero;
   unsigned shift = 0;

@@ -1,9 +1,9 @@
-//===- MmaTile.cpp - rows of a tile ---------------------------------------===//
+//===- MmaTile.cpp - Rows of an MMA tile ----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sparse rows are spread out before any arithmetic: zeros change no sum. Two
-// things are different in a sparse MMA, as on an H200: an infinity or NaN
-// of B that no index names is not seen, and metadata may name an element twice.
+// Sparse rows are expanded with zeros before the arithmetic, which does not
+// change sums. A sparse MMA differs in two cases, as on an H200: infinities and
+// NaN of B without an index are ignored, and metadata may repeat an index.
 //===----------------------------------------------------------------------===//
 
 #include "MmaTile.h"
@@ -14,7 +14,7 @@
 
 using namespace mx::sim;
 
-/// Moves the K / 2 stored elements of a row to their places.
+/// Moves the K / 2 stored elements of a row to their positions.
 template <typename T>
 static void spread(const uint8_t *kept, unsigned k, T *values) {
   T stored[maxK / 2];
@@ -24,7 +24,7 @@ static void spread(const uint8_t *kept, unsigned k, T *values) {
     values[kept[i]] = stored[i];
 }
 
-/// What a row of a sparse A sees of a column.
+/// Selects the elements of a column that a row of a sparse A uses.
 template <typename T>
 static void gather(const uint8_t *from, unsigned count, T *values) {
   T column[2 * maxK];
@@ -83,8 +83,8 @@ static bool isInteger(const MmaTile &tile) {
   return tile.desc.d == AccumulatorType::S32;
 }
 
-/// Whether B has an infinity or NaN; of tf32 also in a half of 16 bits that
-/// detours could make the upper one.
+/// Returns true if B contains an infinity or NaN. For tf32, also checks 16-bit
+/// halves that detours could use as the upper half.
 static bool hasSpecialB(const MmaTile &tile) {
   unsigned k = tile.desc.k;
   double values[maxK];
@@ -134,7 +134,7 @@ static SeenB seenBy(const MmaTile &tile, unsigned row) {
   return seen;
 }
 
-/// One row with a B of its own, as a tile.
+/// Computes a row with its own B, as a tile.
 static void runRow(const MmaTile &tile, unsigned row,
                    void (*compute)(const MmaTile &)) {
   constexpr unsigned rows = 8;
@@ -165,7 +165,7 @@ void mx::sim::run(const MmaTile &tile, void (*compute)(const MmaTile &)) {
   if (!tile.sparsity)
     return compute(tile);
   std::vector<bool> isApart(tile.rows, hasSpecialB(tile));
-  // Compressors name an element twice for chunks of zeros, which is no matter.
+  // Compressors repeat an index in chunks of zeros, which is harmless.
   for (const Sparsity::Detour &detour : tile.sparsity->detours)
     if (!(isInteger(tile) ? isZeroAt<int32_t>(tile, detour)
                           : isZeroAt<double>(tile, detour)))

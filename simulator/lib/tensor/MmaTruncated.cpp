@@ -1,15 +1,10 @@
-//===- MmaTruncated.cpp - tiles in the arithmetic of tensor cores ---------===//
+//===- MmaTruncated.cpp - MMA tiles in tensor-core arithmetic -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The fused sum that "MMA-Sim: Bit-Accurate Reference Model of Tensor Cores and
-// Matrix Cores" (arXiv 2511.10909) found by comparison with hardware: all terms
-// of a K step, C included, are aligned to the largest exponent, cut off a fixed
-// number of bits below it, added, and rounded toward zero (to nearest for f16).
-// Exponents are those of the operands before normalisation, so a subnormal
-// keeps the smallest exponent of its format and a product may reach four. Terms
-// that are zero have no say in the largest exponent: seen on an H200, where the
-// model, so amended, gave every bit of mma.sync and wgmma of all types for
-// operands of all kinds.
+// Implements the fused sum of "MMA-Sim: Bit-Accurate Reference Model of Tensor
+// Cores and Matrix Cores" (arXiv 2511.10909). The model was derived from
+// hardware and, amended for zero terms, is bit-exact for mma.sync and wgmma on
+// an H200, for all types and all kinds of operands.
 //===----------------------------------------------------------------------===//
 
 #include "MmaKernels.h"
@@ -25,10 +20,10 @@ using namespace mx::sim;
 
 namespace {
 
-/// Low enough for a product with anything to be the smaller one.
+/// Less than the exponent of any nonzero product.
 constexpr int zeroExponent = -10000;
-/// Stands for a zero addend: below all that leaves a trace in an f32, and so
-/// that powers of two of it are normal doubles.
+/// Exponent of a zero addend: too small to affect an f32, but large enough for
+/// its powers of two to be normal doubles.
 constexpr int leastExponent = -500;
 constexpr int minExponentF32 = -126;
 constexpr int minExponentF16 = -14;
@@ -36,14 +31,14 @@ constexpr int minExponentUE4M3 = -6;
 constexpr int minExponentUE8M0 = -127;
 constexpr unsigned maxColumns = 256;
 
-/// value = significand * 2^exponent with the exponent of the format, so that
+/// value = significand * 2^exponent, with the exponent of the format, so that
 /// subnormals have significands below one.
 struct Term {
   double significand = 0;
   int exponent = zeroExponent;
 };
 
-/// 2^exponent for exponents of normal doubles.
+/// Returns 2^exponent; requires a normal double.
 double powerOfTwo(int exponent) {
   return doubleFromBits(static_cast<uint64_t>(exponent + 1023) << 52);
 }
@@ -57,8 +52,8 @@ Term split(double value, int minExponent) {
   return {value * powerOfTwo(-exponent), exponent};
 }
 
-/// One operand. Elements that are not finite are zeros here; their rows are
-/// marked and done again by the rules of IEEE 754.
+/// An operand. Elements that are not finite become zeros; their rows are marked
+/// and recomputed by the rules of IEEE 754.
 struct Rows {
   std::vector<double> values;
   std::vector<float> significands;
@@ -105,7 +100,7 @@ void decodeRows(const InstrDesc &desc, ElementType type, unsigned count,
   }
 }
 
-/// The columns of B as FusedOperand wants them; columns beyond are zeros.
+/// Columns of B packed for FusedOperand, padded with zeros.
 struct Panels {
   std::vector<float> significands;
   std::vector<int32_t> exponents;
@@ -127,6 +122,12 @@ struct Panels {
   }
 };
 
+/// Fused sums of a tile. All terms of a K step, including C, are aligned to the
+/// largest exponent, truncated a fixed number of bits below it, added, and
+/// rounded toward zero (to nearest for f16). Exponents are taken before
+/// normalization, so a subnormal keeps the smallest exponent of its format and
+/// a product may reach four. Zero terms do not affect the largest exponent, as
+/// seen on an H200.
 class Truncated25 {
 public:
   explicit Truncated25(const MmaTile &tile)
@@ -163,7 +164,7 @@ private:
   bool isHalf, anySpecialB = false, anySpecialC = false;
   Rows a, b;
   Panels panels;
-  // One row: the old accumulators and the sums.
+  // Old accumulators, and new values of the current row.
   double addends[maxColumns];
   float addendSignificands[maxColumns] = {};
   int32_t addendExponents[maxColumns] = {};
@@ -204,14 +205,14 @@ private:
     shiftSums();
   }
 
-  /// sums[n] *= 2^(exponents[n] - bits).
+  /// Scales sums[n] by 2^(exponents[n] - bits).
   void shiftSums() {
     int bits = static_cast<int>(tile.model.fractionBits);
     for (unsigned n = 0; n < tile.columns; ++n)
       sums[n] *= powerOfTwo(exponents[n] - bits);
   }
 
-  /// Exact dot products of groups times their scales are the terms.
+  /// Sums terms that are exact dot products of blocks, times their scales.
   void sumGroups(unsigned row) {
     unsigned k = desc.k, length = tile.model.groupLength;
     const double *x = &a.values[row * k];
@@ -244,7 +245,7 @@ private:
   }
 
   static double cut(const Term &term, int shift) {
-    // Below 2^-64 nothing is left of a term.
+    // Terms below 2^-64 vanish.
     int power = std::max(term.exponent + shift, -64);
     return static_cast<double>(
         static_cast<int64_t>(term.significand * powerOfTwo(power)));
@@ -270,7 +271,7 @@ private:
         finishSpecial(row, n, cells[n]);
   }
 
-  /// NaN and infinities by IEEE rules.
+  /// Computes NaN and infinities by IEEE rules.
   void finishSpecial(unsigned row, unsigned column, uint32_t &cell) {
     unsigned k = desc.k;
     double sum = std::isfinite(addends[column]) ? 0 : addends[column];

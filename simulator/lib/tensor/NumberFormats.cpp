@@ -1,8 +1,9 @@
 //===- NumberFormats.cpp - Narrow floating-point formats ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decodes by the formula of the specifications, and rounds the quotient of a
-// value and the spacing of its binade, which a double represents exactly.
+// Decodes by the formulas of the specifications. Encodes by rounding the
+// quotient of a value and the spacing of its binade, which is exact in a
+// double.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/tensor/NumberFormats.h"
@@ -33,10 +34,10 @@ double powerOfTwo(int exponent) {
   return doubleFromBits(uint64_t(1023 + exponent) << 52);
 }
 
-/// Returns the exponent of the binade of `magnitude`, -1023 for subnormals.
+/// Returns the exponent of the binade of `magnitude`; -1023 for subnormals.
 int exponentOf(double magnitude) { return int(bitsOf(magnitude) >> 52) - 1023; }
 
-/// Decodes (-1)^sign * mantissa * 2^exponent, without NaN and infinity.
+/// Decodes (-1)^sign * mantissa * 2^exponent; neither NaN nor infinity.
 float decodeFinite(const FloatFormatInfo &info, uint32_t magnitude,
                    bool isNegative) {
   uint32_t field = magnitude >> info.mantissaBits;
@@ -83,7 +84,7 @@ ByteTables makeByteTables() {
   return tables;
 }
 
-/// Encodes a magnitude that is not NaN as cvt.{rp,rz}.ue8m0 does.
+/// Encodes a magnitude other than NaN as cvt.{rp,rz}.ue8m0 does.
 uint8_t encodeScale(double magnitude, bool up, bool saturate) {
   uint8_t overflow = saturate ? 0xFE : 0xFF;
   if (std::isinf(magnitude))
@@ -91,7 +92,7 @@ uint8_t encodeScale(double magnitude, bool up, bool saturate) {
   int exponent = exponentOf(magnitude);
   bool isPower = (bitsOf(magnitude) & ((uint64_t(1) << 52) - 1)) == 0;
   int code = exponent + 127 + (up && !isPower);
-  // Zero has no code, so that the smallest code stands for all below.
+  // There is no code for zero, so the smallest code covers everything below.
   return code < 0 ? 0 : code > 0xFE ? overflow : uint8_t(code);
 }
 
@@ -129,7 +130,7 @@ uint32_t mx::sim::encodeF64(FloatFormat format, double value) {
   double rest = units - whole;
   if (rest > 0.5 || (rest == 0.5 && (whole & 1)))
     ++whole;
-  // The next binade continues the codes of this one.
+  // The codes of the next binade follow directly.
   uint32_t code = whole + (uint32_t(exponent - least) << info.mantissaBits);
   return sign | (code > limit ? limit : code);
 }

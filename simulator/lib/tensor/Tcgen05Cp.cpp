@@ -1,7 +1,7 @@
-//===- Tcgen05Cp.cpp - tcgen05.cp and tcgen05.shift -----------------------===//
+//===- Tcgen05Cp.cpp - The tcgen05 cp and shift instructions --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA, tcgen05.cp: rows of 16 or 32 bytes from shared memory, in the
+// PTX ISA, tcgen05.cp: copies rows of 16 or 32 bytes from shared memory, in the
 // K-major layout of the matrix descriptor, to lanes of tensor memory.
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ std::string str(uint64_t value) { return std::to_string(value); }
 struct ShapeInfo {
   std::string_view name;
   unsigned rows;
-  /// Chunks of 16 bytes per row.
+  /// 16-byte chunks per row.
   unsigned chunks;
 };
 constexpr ShapeInfo shapes[] = {{"128x256b", 128, 2},
@@ -49,7 +49,7 @@ bool find(const std::string_view (&names)[N], std::string_view name, T &value) {
   return false;
 }
 
-/// Where a row goes: `copies` lanes, `step` apart.
+/// Destination lanes of a row: `copies` lanes, `step` apart.
 struct Lanes {
   unsigned first, copies, step;
 };
@@ -87,8 +87,8 @@ Fault checkForm(const CpOp &op) {
               std::string(multicasts[static_cast<unsigned>(op.multicast)])};
 }
 
-/// 16 elements of 4 or 6 bits to one byte each, as kind::f8f6f4 wants them in
-/// tensor memory: 4 bits at bit 2, 6 bits at bit 1.
+/// Expands 16 elements of 4 or 6 bits to one byte each, in the tensor memory
+/// format of kind::f8f6f4: 4 bits at bit 2, 6 bits at bit 1.
 void decompress(CpDecompress mode, const uint8_t *in, uint8_t *out) {
   if (mode == CpDecompress::None) {
     std::memcpy(out, in, chunkBytes);
@@ -116,7 +116,7 @@ Fault copyInto(const CpOp &op, const SmemDesc &desc, const CtaView &cta) {
     for (unsigned row = 0; row < shape.rows; ++row)
       for (unsigned q = 0; q < shape.chunks; ++q) {
         uint32_t address = desc.kMajor(row, q * chunkBytes) & descAddressMask;
-        // All addresses are checked before the first byte is moved.
+        // Check all addresses before moving the first byte.
         if (!write) {
           if (!cta.shared.contains(address, chunkBytes))
             return {FaultKind::Bounds, "tcgen05.cp reads shared offset " +
@@ -188,7 +188,7 @@ Fault mx::sim::shiftDown(uint32_t address, unsigned ctaGroup,
       return fault;
   for (unsigned cta = 0; cta < ctaGroup; ++cta) {
     TensorMemory &tensor = *ctas[cta].tensor;
-    // Row i takes row i + 1; the last one is left for tcgen05.cp.4x256b.
+    // Row i receives row i + 1; tcgen05.cp.4x256b fills the last row.
     for (unsigned lane = first; lane + 1 < first + shiftLanes; ++lane)
       for (unsigned c = column; c < column + columns; ++c) {
         tensor.row(lane)[c] = tensor.row(lane + 1)[c];

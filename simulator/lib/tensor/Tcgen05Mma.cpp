@@ -1,9 +1,9 @@
-//===- Tcgen05Mma.cpp - tcgen05.mma ---------------------------------------===//
+//===- Tcgen05Mma.cpp - The tcgen05.mma instruction -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Checks an MMA, finds its operands by the data path layouts of PTX ISA ("Data
-// Path Layout Organization", layouts A to G) and hands each tile to the
-// arithmetic. Nothing is written unless everything is legal.
+// Checks an MMA, locates its operands by the data path layouts of the PTX ISA
+// ("Data Path Layout Organization", layouts A to G), and computes each tile.
+// Nothing is written unless the whole operation is legal.
 //===----------------------------------------------------------------------===//
 
 #include "MmaSparse.h"
@@ -19,9 +19,9 @@ namespace {
 std::string str(uint64_t value) { return std::to_string(value); }
 
 unsigned straightLane(unsigned row) { return row; }
-/// Layouts C and F: 16 rows in each quarter of the lanes.
+/// Returns the lane of a row in layouts C and F: 16 rows in each quarter.
 unsigned quarterLane(unsigned row) { return row / 16 * 32 + row % 16; }
-/// .ashift: the row below, but for the last.
+/// Returns the lane of the next row (.ashift), or of the same row for the last.
 unsigned shiftedLane(unsigned row) {
   return row + 1 < tmemLanes ? row + 1 : row;
 }
@@ -39,7 +39,7 @@ Fault checkLayout(MmaKind kind, const SmemDesc &smem, bool transposed,
   return {};
 }
 
-/// Lane 0, or 0 and 16 where only half of the data path works.
+/// Requires lane 0, or lane 0 or 16 if only half of the data path is active.
 Fault checkLane(uint32_t address, bool half, const char *what) {
   unsigned lane = tmemLane(address);
   if (lane == 0 || (half && lane == 16))
@@ -49,7 +49,7 @@ Fault checkLane(uint32_t address, bool half, const char *what) {
                                     str(lane)};
 }
 
-/// A part of D that lies in one rectangle of tensor memory, and its operands.
+/// Part of D in a rectangle of tensor memory, with its operands.
 struct Part {
   explicit Part(const InstrDesc &desc) : tile(desc) {}
 
@@ -103,13 +103,14 @@ private:
   std::deque<Part> parts;
   Fault uninitialized, undefined;
 
-  /// Layouts C and F.
+  /// Returns true for layouts C and F.
   bool isHalf() const {
     return op.ctaGroup == 1 ? desc.m == 64 && !op.weightStationary
                             : desc.m == 128 && op.sparse;
   }
-  /// Parts of N on top of each other, each with its own copy of A: M = 128 of
-  /// a pair (layout B), M = 64 and 32 with .ws (layouts E and G).
+  /// Returns the number of parts of N that are stacked in lanes, each with its
+  /// own copy of A: M = 128 of a pair (layout B), M = 64 and 32 with .ws
+  /// (layouts E and G).
   unsigned stacks() const {
     if (op.weightStationary)
       return 128 / desc.m;
@@ -150,7 +151,7 @@ private:
     return checkSameLane(op.aAddress, "A");
   }
 
-  /// Half of the data path has no other lanes.
+  /// Requires equal lanes if only half of the data path is active.
   Fault checkSameLane(uint32_t address, const char *what) {
     if (!isHalf() || tmemLane(address) == tmemLane(op.d))
       return {};
@@ -236,7 +237,7 @@ private:
     if (!op.aInTensorMemory)
       return readShared(part.cta->shared, smemA, desc.transposeA, desc.a, rows,
                         "A", part.a, 0);
-    // The stacked parts each have their own copy of A.
+    // Each stacked part has its own copy of A.
     uint32_t address = op.aAddress;
     if (stacks() > 1)
       address = tmemAddress(part.laneBase, tmemColumn(address));

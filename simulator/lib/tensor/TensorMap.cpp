@@ -1,12 +1,11 @@
-//===- TensorMap.cpp - tensor maps of the simulator -----------------------===//
+//===- TensorMap.cpp - Tensor maps of the simulator -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The rules are those of the CUDA driver API, "Tensor Map Object Management",
-// and PTX ISA, "Restriction on Tensor Copy instructions". Strides may overlap
-// or be in any order: the driver does not compare them with the extents. Two
-// rules are not in the manual; the driver (13.0, H200) obeys them: the inner
-// extent of an interleaved box is a multiple of 16 bytes, too, and a box fits
-// into shared memory.
+// Constraints of the CUDA driver API, "Tensor Map Object Management", and PTX
+// ISA, "Restriction on Tensor Copy instructions". The driver (13.0, H200)
+// enforces two undocumented constraints: the inner extent of an interleaved box
+// is a multiple of 16 bytes, and a box must fit into shared memory. Strides may
+// overlap and have any order.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/tensor/TensorMap.h"
@@ -34,8 +33,8 @@ constexpr TypeInfo types[] = {
 };
 constexpr unsigned numTypes = sizeof(types) / sizeof(types[0]);
 
-/// A swizzle XORs (address >> 7 & mask) << shift, and with `flip` bit 3 on odd
-/// lines.
+/// Swizzle pattern: XORs (address >> 7 & mask) << shift and, with `flip`, bit 3
+/// on odd lines.
 struct SwizzleInfo {
   std::string_view name;
   uint8_t span, mask, shift;
@@ -59,7 +58,8 @@ std::string_view nameOf(const Info &info) {
   return info.name;
 }
 
-/// The value of a name in a table; empty, or else the names that there are.
+/// Looks up a name in a table. Returns an empty string, or the list of valid
+/// names.
 template <typename Entry, unsigned N, typename T>
 std::string find(const Entry (&table)[N], std::string_view name, T &value) {
   std::string names;
@@ -120,7 +120,8 @@ std::string validateBox(const TensorMapDesc &map) {
   for (unsigned i = 0; i < map.rank; ++i)
     if (map.box[i] == 0 || map.box[i] > 256)
       return dimension("box", i) + " must be 1 to 256, got " + str(map.box[i]);
-  // That of dimension 0 has no effect without interleave, but is checked.
+  // The stride of dimension 0 is checked although it only applies to
+  // interleave.
   for (unsigned i = 0; i < map.rank; ++i)
     if (map.elementStrides[i] == 0 || map.elementStrides[i] > 8)
       return dimension("element_strides", i) + " must be 1 to 8, got " +
@@ -144,7 +145,7 @@ std::string validateSwizzle(const TensorMapDesc &map) {
   if (map.interleave == TmapInterleave::B32 && map.swizzle != S::B32)
     return "interleave 32b needs swizzle 32b, got " + pattern;
   if (isPaddedType(map.type)) {
-    // 128B_ATOM_64B only for stores of 6-bit elements; see tmaLoad.
+    // 128B_ATOM_64B is only legal for stores of 6-bit elements; see tmaLoad.
     bool legal =
         map.swizzle == S::None || map.swizzle == S::B128 ||
         map.swizzle == S::B128Atom32 ||

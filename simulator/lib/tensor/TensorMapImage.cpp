@@ -1,13 +1,11 @@
-//===- TensorMapImage.cpp - the 128 bytes of a tensor map -----------------===//
+//===- TensorMapImage.cpp - The 128-byte image of a tensor map ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The hardware's own format, so that a map may come from any encoder and a
-// kernel may copy it and edit it. NVIDIA does not document it; the fields below
-// were read off what the driver's cuTensorMapEncodeTiled and the instruction
-// tensormap.replace write on an H200. The hardware reads the first 64 bytes;
-// the driver keeps two words of its own in the others. An H200 copies the same
-// whatever the bits hold that have no field here; CuTe DSL sets bit 65, and bit
-// 85 for tensors of 128 KiB and more.
+// The hardware format, so that any encoder may produce maps and kernels may
+// edit them. NVIDIA does not document it; the fields were derived from
+// cuTensorMapEncodeTiled and tensormap.replace on an H200. Hardware reads the
+// first 64 bytes and ignores bits outside these fields, such as 65 and 85 of
+// CuTe DSL. The driver stores two words in the rest.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/tensor/TensorMap.h"
@@ -20,8 +18,8 @@ using namespace mx::sim;
 
 namespace {
 
-/// `bits` bits from bit `at` of the image on, little endian; they hold the
-/// value minus `bias`.
+/// Little-endian field of `bits` bits at bit `at` of the image, which stores
+/// the value minus `bias`.
 struct BitField {
   unsigned at, bits, bias = 0;
 };
@@ -31,20 +29,20 @@ constexpr BitField im2colField = {64, 1};
 constexpr BitField rankField = {68, 3, 1};
 constexpr BitField typeField = {71, 4};
 constexpr BitField interleaveField = {75, 2};
-/// The mode has three bits, the third apart from the others.
+/// The third bit of the mode is separate from the other two.
 constexpr BitField swizzleField = {77, 2}, swizzleHighField = {86, 1};
 constexpr BitField fillField = {79, 1};
-/// f32 is rounded to tf32.
+/// Rounds f32 to tf32.
 constexpr BitField tf32Field = {80, 1};
 constexpr BitField l2Field = {81, 2};
-/// As CuTe DSL encodes it for sm_100; chips before have no such field.
+/// Encoding of CuTe DSL for sm_100; earlier chips lack this field.
 constexpr BitField atomicityField = {83, 2};
-/// Of the driver: the bytes of a box, and those after which the swizzle
-/// pattern repeats.
+/// Fields of the driver: the bytes of a box, and the period of the swizzle
+/// pattern in bytes.
 constexpr BitField boxBytesField = {512, 64}, patternField = {576, 64};
 
 constexpr BitField dimField(unsigned i) { return {256 + 32 * i, 32, 1}; }
-/// In units of 16 bytes: 32 bits, and 4 more.
+/// Strides in units of 16 bytes, split into 32 and 4 bits.
 constexpr BitField strideField(unsigned i) { return {96 + 32 * i, 32}; }
 constexpr BitField strideHighField(unsigned i) { return {224 + 4 * i, 4}; }
 constexpr BitField elementStrideField(unsigned i) {
@@ -61,7 +59,7 @@ uint64_t get(const uint8_t *image, BitField f) {
   return value + f.bias;
 }
 
-/// As the hardware does: what does not fit is lost.
+/// Stores a field as the hardware does, dropping excess bits.
 void put(uint8_t *image, BitField f, uint64_t value) {
   value -= f.bias;
   for (unsigned i = 0; i < f.bits; ++i) {
@@ -83,9 +81,9 @@ void putStride(uint8_t *image, unsigned i, uint64_t bytes) {
   put(image, strideHighField(i), bytes / strideUnit >> 32);
 }
 
-/// The type's code, which has one bit apart, and that of .elemtype, by which
-/// tensormap.replace names it. In the order of TmapType. Those of the packed
-/// types are CuTe DSL's: an H200 does not have them.
+/// Code of a type, split into two fields, and its .elemtype in
+/// tensormap.replace. In the order of TmapType. Codes of packed types follow
+/// CuTe DSL, since an H200 lacks these types.
 struct TypeCode {
   uint8_t code;
   bool isTf32;
@@ -98,8 +96,8 @@ constexpr TypeCode typeCodes[] = {
     {8, true, 12}, {11, false, 13}, {12, false, 14}, {13, false, 15},
 };
 
-/// The codes of tensormap.replace, which are those of the image, and the bytes
-/// after which the pattern repeats. In the order of TmapSwizzle.
+/// Codes of tensormap.replace, which equal the image, and the period of the
+/// pattern in bytes. In the order of TmapSwizzle.
 struct SwizzleCode {
   uint8_t mode, atomicity;
   uint16_t pattern;
@@ -117,13 +115,13 @@ int indexOf(const Row (&rows)[N], Fn matches) {
 
 struct FieldInfo {
   std::string_view name;
-  /// 0: no ordinal; else the number of ordinals.
+  /// Number of ordinals; 0 if the field has none.
   uint8_t ordinals;
-  /// Values that fit the field, which the hardware does not check.
+  /// Values that fit the field. Hardware does not check them.
   uint64_t first, last;
   uint8_t multiple;
 };
-// In the order of TensorMapField. A global_dim of 0 stands for 2^32.
+// In the order of TensorMapField. A global_dim of 0 means 2^32.
 constexpr FieldInfo fields[] = {
     {"global_address", 0, 0, ~uint64_t{0}, 1},
     {"rank", 0, 0, maxTensorRank - 1, 1},
@@ -259,7 +257,7 @@ std::string mx::sim::replaceTensorMapField(uint8_t *image, TensorMapField field,
     int type = indexOf(
         typeCodes, [&](const TypeCode &row) { return row.elemtype == value; });
     put(image, typeField, typeCodes[type].code);
-    // The hardware never clears it: no copy takes f16 in place of tf32.
+    // Hardware never clears this bit, so a copy never treats tf32 as f16.
     if (typeCodes[type].isTf32)
       put(image, tf32Field, 1);
     break;

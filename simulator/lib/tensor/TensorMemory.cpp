@@ -1,4 +1,4 @@
-//===- TensorMemory.cpp - tensor memory of one SM -------------------------===//
+//===- TensorMemory.cpp - Tensor memory of an SM --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Allocation by the rules of PTX ISA, tcgen05.alloc, and the register mappings
@@ -31,8 +31,8 @@ struct Cell {
   unsigned lane, column;
 };
 
-/// What there is to know about a shape of ld and st. Lanes and columns count
-/// from the base of the access.
+/// Shape of ld and st. Lanes and columns are relative to the base of the
+/// access.
 struct ShapeInfo {
   std::string_view name;
   unsigned lanes;
@@ -65,7 +65,7 @@ const ShapeInfo &info(TmemShape shape) {
   return shapes[static_cast<unsigned>(shape)];
 }
 
-/// The rectangle a transfer touches; two of them for 16x32bx2.
+/// Rectangle of a transfer; 16x32bx2 uses two.
 struct Window {
   unsigned lane, lanes, column, columns;
 };
@@ -76,10 +76,10 @@ Fault resolve(const TmemTransfer &transfer, Window &window) {
     return {FaultKind::Shape, "tensor memory access of shape " +
                                   std::string(shape.name) + " has no repeat " +
                                   str(transfer.repeat)};
-  // A warp reaches its own quarter of the lanes, whatever the warp bits of the
-  // address say; those of another quarter are taken for a mistake. Kernels of
-  // CTA pairs add 128 in the second CTA, which changes nothing: its tensor
-  // memory has 128 lanes of its own.
+  // A warp accesses its own quarter of the lanes, regardless of the warp bits
+  // in the address; the bits of another quarter are reported as an error.
+  // Kernels for CTA pairs add 128 in the second CTA. This has no effect,
+  // because its tensor memory has its own 128 lanes.
   unsigned quarter = warpLanes * (transfer.warp % 4);
   unsigned lane = tmemLane(transfer.address) % tmemLanes;
   if (lane >= warpLanes && (lane & ~31u) != quarter)
@@ -279,7 +279,8 @@ void TensorMemory::observe(uint32_t owner, TensorObserver *observer) {
   observers.emplace_back(owner, observer);
 }
 
-/// Adjacent allocations of one CTA may be used as one.
+/// Returns true if `owner` holds the columns. Adjacent allocations of a CTA may
+/// be used as one.
 bool TensorMemory::isHeld(uint32_t owner, unsigned column, unsigned columns,
                           bool orWasHeld, unsigned &missing) const {
   missing = column;
@@ -371,7 +372,7 @@ void TensorMemory::undefine(unsigned lane, unsigned column, unsigned columns) {
               [](uint64_t &word, uint64_t mask) { word &= ~mask; });
 }
 
-/// Checks the rectangle or the two of 16x32bx2.
+/// Checks the rectangle, or both rectangles of 16x32bx2.
 static Fault checkTransfer(const TensorMemory &memory, uint32_t owner,
                            const TmemTransfer &transfer, const Window &window,
                            const char *what, bool isWrite) {
@@ -386,24 +387,24 @@ static Fault checkTransfer(const TensorMemory &memory, uint32_t owner,
                             window.columns, what, isWrite);
 }
 
-/// Where a register of a thread is; the register holds `width` columns.
+/// Location of a register of a thread; a register holds `width` columns.
 struct Place {
   unsigned lane, column;
 };
 static Place placeOf(const ShapeInfo &shape, const TmemTransfer &transfer,
                      const Window &window, unsigned thread, unsigned reg) {
   Cell at = shape.cell(thread, reg);
-  // Packing takes a pair of columns where one stood.
+  // Packing uses two columns per register.
   unsigned column = at.column * (transfer.pack16 ? 2 : 1);
   if (transfer.shape == TmemShape::L16x32bx2)
     column += thread / 16 * transfer.splitOffset;
   return {window.lane + at.lane, window.column + column};
 }
 
-/// The first cell of a load that was never written. An accumulator of 64 rows
-/// fills 16 of a warp's 32 lanes, and 32x32b cannot but load the others too:
-/// where one half of a column is whole and the other is untouched,
-/// nothing is missing.
+/// Finds the first unwritten cell of a load. An accumulator of 64 rows fills
+/// only 16 of the 32 lanes of a warp, but 32x32b always loads all lanes.
+/// Unwritten cells are therefore legal if one half of a column is fully written
+/// and the other half untouched.
 static Fault findUndefined(const TensorMemory &memory,
                            const TmemTransfer &transfer, const Window &window) {
   bool rows = true;
@@ -472,7 +473,7 @@ Fault TensorMemory::load(uint32_t owner, const TmemTransfer &transfer,
   const ShapeInfo &shape = info(transfer.shape);
   unsigned count = transfer.registers();
   if (transfer.shape == TmemShape::L32x32b && !transfer.pack16) {
-    // The shape of every epilogue: one lane per thread.
+    // Fast path for epilogues: one lane per thread.
     for (unsigned t = 0; t < warpLanes; ++t) {
       const uint32_t *cell = row(window.lane + t) + window.column;
       for (unsigned r = 0; r < count; ++r)

@@ -1,9 +1,9 @@
-//===- Tma.cpp - tile copies between global and shared memory -------------===//
+//===- Tma.cpp - Tile copies between global and shared memory -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A box is a list of lines (dimension 0) in a dense order. One walk over the
-// lines serves loads and stores; a line moves through swizzle in chunks of 16
-// bytes, without swizzle in one piece.
+// A box is a dense sequence of lines (dimension 0). Loads and stores share the
+// loop over lines. With swizzle a line is moved in 16-byte chunks, otherwise at
+// once.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/tensor/Tma.h"
@@ -22,26 +22,25 @@ constexpr unsigned destinationAlignment = 128;
 
 std::string str(int64_t value) { return std::to_string(value); }
 
-/// One line of a box: where it starts, and which of its elements exist.
+/// Line of a box: its start, and its elements inside the tensor.
 struct Line {
   int64_t firstElement;
-  /// Address of element `firstElement`; may lie outside when it is negative.
+  /// Address of element `firstElement`; out of bounds if the index is negative.
   uint64_t global;
-  /// Elements [validBegin, validEnd) of the line lie inside the tensor.
+  /// Elements [validBegin, validEnd) of the line are inside the tensor.
   uint32_t validBegin, validEnd;
   /// Unswizzled shared address of the line.
   uint32_t shared;
 };
 
-/// The constants of one copy.
 struct Geometry {
   const TensorMapDesc &map;
   unsigned bits;
   uint32_t elements;
-  /// Bytes of a line as in global memory.
+  /// Bytes of a line in global memory.
   uint32_t lineBytes;
-  /// Distance of lines in shared memory: the span of the swizzle, even when
-  /// the box is narrower; padded types use one byte per element.
+  /// Distance between lines in shared memory: the swizzle span, even if the box
+  /// is narrower. Padded types use a byte per element.
   uint32_t pitch;
   uint64_t lines;
 
@@ -53,18 +52,19 @@ struct Geometry {
     for (unsigned i = 1; i < map.rank; ++i)
       lines *= boxElements(map, i);
   }
-  /// Bytes of a line that one 16-byte chunk of shared memory holds.
+  /// Returns the payload of a 16-byte chunk of shared memory, in bytes.
   unsigned chunkPayload() const {
     return isPaddedType(map.type) ? 16 * bits / 8 : chunkBytes;
   }
-  /// The largest piece that swizzling keeps together.
+  /// Returns true if the swizzle exchanges the 8-byte halves of chunks.
   bool flips() const { return map.swizzle == TmapSwizzle::B128Atom32Flip8; }
 };
 
 Fault checkMap(const TensorMapDesc &map) {
   if (std::string error = validate(map); !error.empty())
     return {FaultKind::Descriptor, "tensor map: " + error};
-  // The driver encodes them; copies on an H200 are illegal instructions.
+  // The driver encodes such maps, but copies on an H200 are illegal
+  // instructions.
   for (unsigned i = 0; i < map.rank; ++i)
     if (map.dims[i] > uint64_t{1} << 31)
       return {FaultKind::Descriptor,
@@ -77,8 +77,8 @@ Fault checkMap(const TensorMapDesc &map) {
   return {};
 }
 
-/// Measured on an H200 for elements of whole bytes: a box that does not begin
-/// at a multiple of 16 bytes is an illegal instruction.
+/// Requires a box to start at a multiple of 16 bytes. On an H200, other boxes
+/// are illegal instructions (measured for elements of whole bytes).
 Fault checkFirstCoordinate(const TensorMapDesc &map, int64_t coordinate) {
   int64_t multiple =
       isPaddedType(map.type) ? 128 : 128 / int64_t(elementBits(map.type));
@@ -112,8 +112,8 @@ Fault outOfBounds(uint64_t address, uint64_t bytes, const char *verb) {
                                  ", which is not accessible memory"};
 }
 
-/// The pattern of elements outside the tensor. The OOB-NaN of the ISA is the
-/// half-word 0x7FF7 again and again for all types, as measured on H200.
+/// Fills elements outside the tensor. The OOB-NaN of the ISA repeats the
+/// half-word 0x7FF7 for all types (measured on an H200).
 void fillOutside(const TensorMapDesc &map, uint8_t *line, uint32_t bytes) {
   std::memset(line, 0, bytes);
   if (map.oob == TmapOob::Nan)
@@ -125,9 +125,9 @@ bool convertsToTf32(TmapType type) {
   return type == TmapType::TF32 || type == TmapType::TF32Ftz;
 }
 
-/// What a load does to elements of a tf32 type, by measurement on H200: round
-/// to nearest even, subnormals too (.ftz changes nothing), NaN to 0x7FFFE000.
-/// The other conversions that type names suggest do not take place.
+/// Rounds the elements of a tf32 load as measured on an H200: to nearest even,
+/// including subnormals (.ftz has no effect), and NaN to 0x7FFFE000. Other
+/// conversions that type names suggest do not occur.
 void roundToTf32(uint8_t *line, uint32_t bytes) {
   constexpr unsigned dropped = 13;
   for (uint32_t i = 0; i + 4 <= bytes; i += 4) {
@@ -144,15 +144,15 @@ void roundToTf32(uint8_t *line, uint32_t bytes) {
   }
 }
 
-/// Calls fn(shared address, offset in the line, bytes) for each piece of a
-/// line that is contiguous on both sides.
+/// Calls fn(shared address, offset in the line, bytes) for each piece of a line
+/// that is contiguous in both memories.
 template <typename Fn>
 void forEachPiece(const Geometry &geometry, uint32_t line, Fn fn) {
   TmapSwizzle swizzle = geometry.map.swizzle;
   unsigned payload = geometry.chunkPayload();
   if (swizzle == TmapSwizzle::None && payload == chunkBytes)
     return fn(line, 0u, geometry.lineBytes);
-  // With the 8-byte flip the halves of a chunk change places.
+  // The 8-byte flip exchanges the halves of a chunk.
   unsigned piece = geometry.flips() ? 8 : chunkBytes;
   unsigned pieces = geometry.lineBytes / payload * (chunkBytes / piece);
   for (unsigned i = 0; i < pieces; ++i) {
@@ -163,7 +163,6 @@ void forEachPiece(const Geometry &geometry, uint32_t line, Fn fn) {
   }
 }
 
-/// Clips element `coordinate`.. of the line to the tensor.
 void clip(const Geometry &geometry, Line &line) {
   int64_t dim = static_cast<int64_t>(geometry.map.dims[0]);
   int64_t elements = geometry.elements;
@@ -173,8 +172,8 @@ void clip(const Geometry &geometry, Line &line) {
   line.validEnd = static_cast<uint32_t>(end);
 }
 
-/// Address of the first element of a line; wraps for what lies before the
-/// tensor, and is then never used.
+/// Returns the address of the first element of a line. Wraps around for
+/// elements before the tensor; such addresses are never used.
 uint64_t elementAddress(const Geometry &geometry, uint64_t base,
                         int64_t element) {
   return base + static_cast<uint64_t>(element * int64_t{geometry.bits} / 8);
@@ -214,7 +213,7 @@ Fault forEachLine(const Geometry &geometry, const int32_t *coordinates,
   return {};
 }
 
-/// The same for the four rows of gather4 and scatter4.
+/// Calls fn(line) for the four rows of gather4 and scatter4.
 template <typename Fn>
 Fault forEachRow(const Geometry &geometry, int32_t column,
                  const int32_t rows[4], uint32_t shared, Fn fn) {
@@ -235,7 +234,7 @@ Fault forEachRow(const Geometry &geometry, int32_t column,
   return {};
 }
 
-/// Bytes [begin, end) of a line that exist in global memory.
+/// Bytes [begin, end) of a line inside the tensor.
 struct ValidBytes {
   uint32_t begin, end;
   ValidBytes(const Geometry &geometry, const Line &line)
@@ -276,7 +275,6 @@ Fault loadLine(const Geometry &geometry, const Line &line, GlobalAccess &global,
   return {};
 }
 
-/// Collects a line from shared memory.
 void readLine(const Geometry &geometry, const Line &line,
               const SharedMemory &shared, uint8_t *buffer) {
   forEachPiece(geometry, line.shared,
@@ -292,8 +290,8 @@ Fault storeLine(const Geometry &geometry, const Line &line,
   ValidBytes valid(geometry, line);
   if (!valid.size())
     return {};
-  // Measured on an H200: a row that ends within 16 bytes is written up to the
-  // end of them, into the gap before the next row.
+  // Measured on an H200: a row that ends inside a 16-byte block is written to
+  // the end of the block, into the gap before the next row.
   if (line.global % 16 == 0)
     valid.end = std::min((valid.end + 15) / 16 * 16, geometry.lineBytes);
   uint8_t *host =
@@ -407,8 +405,8 @@ TmaResult mx::sim::tmaGather4(const TensorMapDesc &map, int32_t column,
   return {fault, uint64_t{geometry.lineBytes} * 4};
 }
 
-/// Measured on an H200: a store whose box begins before the tensor is an
-/// illegal instruction, unlike a load.
+/// Rejects negative coordinates of stores, which are illegal instructions on an
+/// H200 (measured). Loads accept them.
 static Fault checkStoreCoordinates(const TensorMapDesc &map,
                                    const int32_t *coordinates) {
   for (unsigned dim = 0; dim < map.rank; ++dim)

@@ -1,8 +1,8 @@
-//===- TmaReduce.cpp - element functions of bulk reductions ---------------===//
+//===- TmaReduce.cpp - Element functions of bulk reductions ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The legal combinations are the tables of PTX ISA, cp.reduce.async.bulk and
-// cp.reduce.async.bulk.tensor. Sums round to nearest and keep subnormals.
+// PTX ISA, cp.reduce.async.bulk and cp.reduce.async.bulk.tensor, define the
+// legal combinations. Additions round to nearest and keep subnormals.
 //===----------------------------------------------------------------------===//
 
 #include "TmaReduce.h"
@@ -38,7 +38,7 @@ uint32_t addF32(uint32_t a, uint32_t b) {
   float sum = floatFromBits(a) + floatFromBits(b);
   return std::isnan(sum) ? kF32CanonicalNaN : bitsOf(sum);
 }
-/// Type f32_ftz: subnormals become zeros of their sign, measured on H200.
+/// Flushes subnormals to signed zeros for type f32_ftz (measured on an H200).
 uint32_t flush(uint32_t bits) {
   return bits & 0x7F800000u ? bits : bits & 0x80000000u;
 }
@@ -49,14 +49,14 @@ uint64_t addF64(uint64_t a, uint64_t b) {
   return bitsOf(doubleFromBits(a) + doubleFromBits(b));
 }
 
-/// A sum of two 16-bit floats is exact in f64 for f16, and rounds once more
-/// without harm for bf16: 53 bits are more than twice 8 plus 2.
+/// Adds two 16-bit floats in f64. The sum is exact for f16. For bf16 the double
+/// rounding is harmless, because 53 bits exceed twice 8 plus 2.
 template <FloatFormat format>
 uint16_t addHalf(uint16_t a, uint16_t b) {
   return static_cast<uint16_t>(
       encodeF64(format, double{decode(format, a)} + double{decode(format, b)}));
 }
-/// min and max return the operand that is a number when the other is NaN.
+/// Returns the minimum or maximum; if either is NaN, returns the other.
 template <FloatFormat format, bool wantMin>
 uint16_t pickHalf(uint16_t a, uint16_t b) {
   float x = decode(format, a), y = decode(format, b);
@@ -66,7 +66,7 @@ uint16_t pickHalf(uint16_t a, uint16_t b) {
     return b;
   if (std::isnan(y))
     return a;
-  // Of two zeros the negative one counts as the smaller.
+  // Negative zero orders before positive zero.
   bool less = x < y || (x == y && std::signbit(x));
   return less == wantMin ? a : b;
 }
@@ -80,7 +80,7 @@ struct Row {
 using O = ReduceOp;
 using T = ReduceType;
 using F = FloatFormat;
-// Adding is the same for signed and unsigned integers.
+// Signed and unsigned additions are identical.
 constexpr Row table[] = {
     {O::Add, T::U32, true, reduce<uint32_t, integer<O::Add>>},
     {O::Add, T::S32, true, reduce<uint32_t, integer<O::Add>>},
@@ -161,7 +161,7 @@ ReduceFunction mx::sim::findTensorReduce(ReduceOp op, TmapType type) {
     return find(op, isBitwise(op) ? T::B32 : T::S32);
   case TmapType::U64:
     return find(op, isBitwise(op) ? T::B64 : T::U64);
-  case TmapType::I64: // bitwise ones are illegal instructions on an H200
+  case TmapType::I64: // bitwise reductions are illegal on an H200
     return find(op, T::S64);
   case TmapType::F16:
     return find(op, T::F16);

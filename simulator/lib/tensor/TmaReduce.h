@@ -1,8 +1,7 @@
-//===- TmaReduce.h - element functions of bulk reductions -----------------===//
+//===- TmaReduce.h - Element functions of bulk reductions -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Private to the engines: the reductions that tensor and plain bulk copies
-// share.
+// Private to the engines: reductions shared by tensor and plain bulk copies.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_TENSOR_TMAREDUCE_H
@@ -16,7 +15,7 @@ namespace mx::sim {
 using ReduceFunction = void (*)(uint8_t *target, const uint8_t *source,
                                 uint64_t bytes);
 
-/// Null when the combination does not exist.
+/// Returns null if the ISA does not define the combination.
 ReduceFunction findTensorReduce(ReduceOp op, TmapType type);
 ReduceFunction findBulkReduce(ReduceOp op, ReduceType type, bool toShared);
 std::string_view name(ReduceOp op);

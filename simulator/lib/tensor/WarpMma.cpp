@@ -77,8 +77,8 @@ unsigned rowBytesOfB(const WarpMmaOp &op) {
   return op.sparsity.kept.empty() ? stepBytes : maxStepBytes;
 }
 
-/// Elements 4 i + 2 half and 4 i + 2 half + 1 of each row as f16: what one
-/// conversion of the pairs of a register leaves. All are exact.
+/// Converts elements 4 i + 2 half and 4 i + 2 half + 1 of each row to f16, like
+/// a conversion of the element pairs of a register. All conversions are exact.
 std::vector<uint8_t> halvesOf(const uint8_t *bytes, unsigned rows, unsigned k,
                               ElementType type, bool negate, unsigned half) {
   std::vector<uint8_t> out(rows * warpRowBytes);
@@ -95,9 +95,8 @@ std::vector<uint8_t> halvesOf(const uint8_t *bytes, unsigned rows, unsigned k,
   return out;
 }
 
-/// Seen on an H200: mma.sync of 8-bit floats gives the bits of two chained
-/// MMAs of f16 that begin with zero, and one addition of C that rounds to
-/// nearest.
+/// Emulates mma.sync of 8-bit floats as seen on an H200: two chained f16 MMAs
+/// starting from zero, and an addition of C that rounds to nearest.
 void multiplyViaF16(const WarpMmaOp &op, const uint8_t *a, const uint8_t *b,
                     uint32_t *cells) {
   WarpMmaOp part;
@@ -137,12 +136,12 @@ Fault mx::sim::setSparsity(WarpMmaOp &op, const uint32_t *metadata,
   Granularity unit = isTf32     ? Granularity{1, 2}
                      : isNibble ? Granularity{4, 8}
                                 : Granularity{2, 4};
-  // The figures of the metadata, as CUTLASS has them in its ELayout of wgmma:
-  // wide elements halve a register between rows g and g + 8, so that a thread
-  // has 4 chunks of each; with narrow ones it has 8 chunks of one row.
+  // Metadata layout of the ISA figures, as in the wgmma ELayout of CUTLASS. For
+  // wide elements, a register is split between rows g and g + 8, 4 chunks of
+  // each per thread. For narrow elements, a thread has 8 chunks of a row.
   bool isWide = isTf32 || op.a == ElementType::F16 || op.a == ElementType::BF16;
   unsigned chunks = op.k / unit.length;
-  unsigned threads = chunks * 8 / 32; // of a group of four, for two rows
+  unsigned threads = chunks * 8 / 32; // in a group of four, for two rows
   if (selector >= 4 / threads)
     return {FaultKind::Descriptor,
             "the sparsity selector must be 0" +

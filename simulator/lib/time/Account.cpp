@@ -1,8 +1,7 @@
-//===- Account.cpp - where the time of a launch went ----------------------===//
+//===- Account.cpp - Critical path by cause and error band ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The critical path by cause, and what its time would be at the ends of the
-// ranges of figures: simulator/docs/TimeModel.md.
+// Design: simulator/docs/TimeModelDesign.md.
 //===----------------------------------------------------------------------===//
 
 #include "Model.h"
@@ -15,18 +14,18 @@ using namespace mx::sim::time;
 
 namespace {
 
-/// The issue of instructions as a figure: what is counted for it, times 1.
+/// Range of the issue cost, relative to the modelled cost.
 struct IssueRange {
   double low, high;
 };
-/// ptxas drops and joins instructions of PTX; with its machine code only the
-/// order in which it executes is open.
+/// Prices of PTX are too high because ptxas drops and merges instructions. With
+/// machine code only the execution order is uncertain.
 constexpr IssueRange kOfPtx = {0.6, 1.1}, kOfMachineCode = {0.95, 1.1};
 
-/// Sums of changes, to either side.
+/// Accumulated change of the time in one direction.
 struct Changes {
-  double squares = 0; ///< of figures that are wrong one by one
-  double assumed = 0; ///< of those that may be wrong together
+  double squares = 0; ///< from figures with independent errors
+  double assumed = 0; ///< from figures with correlated errors
   void add(double change, Origin origin) {
     if (origin == Origin::Assumed)
       assumed += std::abs(change);
@@ -38,7 +37,7 @@ struct Changes {
 
 } // namespace
 
-/// What work that takes `time` now would take with `value` more or less.
+/// Returns the change of `time` if `figure` had the value `value`.
 static double changeOf(const Figure &figure, double time, double value) {
   switch (wayOf(figure)) {
   case Way::Grows:
@@ -127,9 +126,8 @@ mx::sim::assumedThatMatter(const LaunchTime &time) {
   return all;
 }
 
-/// A kernel ends when the chip knows that all CTAs have. One that has used
-/// memory takes longer: what it has stored must be seen, and what L1 has must
-/// go.
+/// Adds the end of the kernel: the chip must notice the end of each CTA. A
+/// kernel that accessed memory also flushes its stores and invalidates L1.
 void Model::endKernel(uint64_t &cycles, Path &path) const {
   if (memory.stored > cycles) {
     path = memory.storedPath;

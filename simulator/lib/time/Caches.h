@@ -1,4 +1,4 @@
-//===- Caches.h - which lines a cache holds ---------------------*- C++ -*-===//
+//===- Caches.h - Tags of the lines in a cache ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -12,12 +12,12 @@
 
 namespace mx::sim::time {
 
-/// Remainders of one divisor, without a division.
+/// Remainder by a fixed divisor, computed without a division.
 struct Modulo {
   explicit Modulo(uint64_t divisor)
       : divisor(divisor), inverse(~0ull / divisor) {}
   uint64_t operator()(uint64_t value) const {
-    // The quotient, or a little less.
+    // The quotient, or slightly less.
     uint64_t quotient = uint64_t(__uint128_t(value) * inverse >> 64);
     uint64_t rest = value - quotient * divisor;
     while (rest >= divisor)
@@ -27,7 +27,7 @@ struct Modulo {
   uint64_t divisor, inverse;
 };
 
-/// Tags of lines, with the one that was used longest ago as the next to go.
+/// Set-associative tags with least recently used replacement.
 class Tags {
 public:
   explicit Tags(uint64_t bytes)
@@ -35,22 +35,22 @@ public:
         sets(numberOf.divisor) {}
 
   struct Line {
-    uint64_t filled = 0; ///< for the owner: when its bytes came
+    uint64_t filled = 0; ///< cycle of the fill, set by the owner
   };
   struct Answer {
     Line *line;
     bool isHit = false;
-    /// A line that was written had to go.
+    /// The evicted line was dirty.
     bool writesBack = false;
   };
-  /// All bytes are there.
+  /// Marks the data of all lines as present.
   void settle() {
     for (Set &set : sets)
       set.lines.fill({});
   }
-  /// `line`: an address divided by kLineBytes. Where there is no room, lines
-  /// that were only streamed since they came go first. Who streams a line makes
-  /// it one of these.
+  /// Looks up the line (address / kLineBytes), allocates on a miss and makes
+  /// the line the most recent. A streaming access marks the line; marked lines
+  /// are evicted before others.
   Answer touch(uint64_t line, bool isWrite, bool isStreamed = false) {
     Set &set = sets[setOf(line)];
     uint64_t tag = tagOf(line);
@@ -69,20 +69,21 @@ public:
       is = {};
     return {&is, isHit, !isHit && wasDirty};
   }
-  /// The line, if it is there; nothing changes.
+  /// Returns the line if it is cached; changes no state.
   Line *find(uint64_t line) {
     Set &set = sets[setOf(line)];
     unsigned at = placeOf(set, tagOf(line));
     return at < kWays ? &set.lines[set.tags[at] % kWays] : nullptr;
   }
-  /// The line will be touched soon.
+  /// Prefetches the host memory of the set that holds `line`.
   void prefetch(uint64_t line) const {
     const char *set = reinterpret_cast<const char *>(&sets[setOf(line)]);
     for (unsigned at = 0; at < sizeof(Set); at += 64)
       __builtin_prefetch(set + at, 1);
   }
 
-  /// As the chip spreads addresses over slices: no stride falls into few sets.
+  /// Hash that spreads strides over the sets, as the chip spreads addresses
+  /// over slices.
   static uint64_t mix(uint64_t line) {
     line *= 0x9e3779b97f4a7c15ull;
     return line ^ line >> 29;
@@ -90,21 +91,22 @@ public:
 
 private:
   static constexpr unsigned kWays = 16;
-  /// Of a line that was written, or streamed; below is its way.
+  /// Flags of a tag, above the way index: written, streamed.
   static constexpr uint64_t kDirty = kWays, kStreamed = 2 * kWays;
   static constexpr unsigned kTagShift = 6;
-  /// In lines of a cache of the host.
+  /// Aligned to cache lines of the host.
   struct alignas(64) Set {
     Set() {
       for (unsigned way = 0; way < kWays; ++way)
         tags[way] = way;
     }
-    /// The latest first: line + 1 (0: none), kStreamed, kDirty and the way.
+    /// From most to least recent: line + 1 (0: empty), kStreamed, kDirty and
+    /// the way.
     std::array<uint64_t, kWays> tags;
     std::array<Line, kWays> lines; ///< by way
   };
-  /// What lies in a row fills all sets alike; each round begins elsewhere, so
-  /// that strides do not fall into few of them.
+  /// Consecutive lines fill all sets evenly. Each pass over the sets starts at
+  /// another set, which spreads strides.
   uint64_t setOf(uint64_t line) const {
     constexpr uint64_t kTurn = 7919;
     uint64_t round = line / numberOf.divisor;
@@ -112,14 +114,14 @@ private:
   }
 
   static uint64_t tagOf(uint64_t line) { return (line + 1) << kTagShift; }
-  /// kWays: nowhere.
+  /// Returns kWays if the tag is not in the set.
   static unsigned placeOf(const Set &set, uint64_t tag) {
     unsigned at = 0;
     while (at < kWays && set.tags[at] >> kTagShift << kTagShift != tag)
       ++at;
     return at;
   }
-  /// Which of the set goes next.
+  /// Selects the way to evict.
   static unsigned placeOfNext(const Set &set) {
     constexpr unsigned kLast = kWays - 1;
     bool hasRoom = !(set.tags[kLast] >> kTagShift);

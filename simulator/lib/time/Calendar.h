@@ -1,9 +1,9 @@
-//===- Calendar.h - what is taken of a rate, over time ----------*- C++ -*-===//
+//===- Calendar.h - Reservations of slots and rates over time ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Warps run ahead of each other between points of synchronization, so that
-// requests do not come in the order of time. A calendar takes them in any
-// order: each gets the first time from its own on at which something is left.
+// Warps run ahead of each other between synchronization points, so requests are
+// not ordered by time. A calendar accepts them in any order and reserves the
+// first free capacity at or after each request.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_TIME_CALENDAR_H
@@ -16,22 +16,22 @@
 
 namespace mx::sim::time {
 
-/// How far ahead of the time of the machine a warp may be.
+/// Cycles that a warp may run ahead of the machine.
 constexpr uint64_t kMostAhead = 128;
-/// The same where another warp of its scheduler comes before: they take turns,
-/// and one that were far ahead would leave the others nothing.
+/// Limit while another warp of the scheduler is earlier: the warps alternate,
+/// and a warp far ahead would take all slots.
 constexpr uint64_t kMostAheadOfOthers = 8;
 constexpr uint64_t kMostAheadOfRequests = 64;
 
 inline uint64_t roundUp(double cycles) { return uint64_t(std::ceil(cycles)); }
 
-/// One instruction each `interval` cycles: a scheduler, a pipe.
+/// Resource with a slot every `interval` cycles, such as a scheduler or a
+/// pipe.
 class Slots {
 public:
-  /// `interval`: cycles from one to the next.
   explicit Slots(unsigned interval = 1) : interval(interval), words(kWords) {}
 
-  /// The first free slot from `cycle` on, which is then taken.
+  /// Reserves the first free slot at or after `cycle`.
   uint64_t take(uint64_t cycle) {
     uint64_t slot = std::max(cycle / interval, first * 64);
     advanceFor(slot);
@@ -49,7 +49,7 @@ public:
     }
   }
 
-  /// Takes all that is free from `cycle` on until `count` are taken; the last.
+  /// Reserves the next `count` free slots from `cycle` on; returns the last.
   uint64_t take(uint64_t cycle, uint64_t count) {
     uint64_t last = cycle;
     while (count--)
@@ -58,7 +58,7 @@ public:
   }
 
 private:
-  /// Slots that can be told apart; older ones are over.
+  /// Slots within the window; older slots are forgotten.
   static constexpr uint64_t kWindow = 1u << 14, kWords = kWindow / 64;
 
   void advanceFor(uint64_t slot) {
@@ -67,19 +67,20 @@ private:
   }
 
   unsigned interval;
-  uint64_t first = 0; ///< word of the window
+  uint64_t first = 0; ///< first word of the window
   std::vector<uint64_t> words;
 };
 
-/// Slots of several columns that are mostly taken together: those of the same
-/// cycles lie in one line of a cache.
+/// Slots of several columns that are usually reserved together. The words of
+/// all columns for the same 64 cycles share a cache line of the host.
 class Board {
 public:
   static constexpr unsigned kColumns = 8;
   Board() : lines(kLines) {}
 
-  /// Takes all that is free from `cycle` on until `count` are taken; the last.
-  /// The column has a slot each `interval` cycles, a power of two up to 8.
+  /// Reserves the next `count` free slots of the column from `cycle` on;
+  /// returns the last. `interval`: cycles between slots, a power of two up to
+  /// 8.
   uint64_t take(unsigned column, unsigned interval, uint64_t cycle,
                 uint64_t count) {
     uint64_t at = std::max(cycle & ~uint64_t(interval - 1), first * 64);
@@ -88,8 +89,9 @@ public:
     return std::max(cycle, at);
   }
 
-  /// Takes all cycles from `begin` to `end` that are in `pattern`, modulo 64;
-  /// those far from `now` are left, since it must stay in the window.
+  /// Reserves the cycles of [begin, end) that are set in `pattern`, modulo 64.
+  /// Cycles more than half a window after `now` stay free, so that `now`
+  /// remains in the window.
   void block(unsigned column, uint64_t pattern, uint64_t begin, uint64_t end,
              uint64_t now) {
     end = std::min(end, now + kWindow / 2);
@@ -101,7 +103,7 @@ public:
     }
   }
 
-  /// Slots from `cycle` on will be taken soon.
+  /// Prefetches the host memory of the slots at `cycle`.
   void prefetch(uint64_t cycle) const {
     __builtin_prefetch(&lines[cycle / 64 % kLines], 1);
   }
@@ -118,7 +120,7 @@ private:
   void advance(uint64_t at) {
     while (at >= first + kLines)
       lines[first++ % kLines] = {};
-    // The next comes soon.
+    // The line after this is needed soon.
     __builtin_prefetch(&lines[first % kLines], 1);
   }
   uint64_t takeOne(unsigned column, unsigned interval, uint64_t begin) {
@@ -133,17 +135,17 @@ private:
     }
   }
 
-  /// Cycles that can be told apart; older ones are over.
+  /// Cycles within the window; older cycles are forgotten.
   static constexpr uint64_t kWindow = 1u << 14, kLines = kWindow / 64;
-  /// By interval: the cycles at which its slots begin.
+  /// Start cycles of the slots, by interval.
   static constexpr uint64_t kEach[] = {
       0, ~0ull, 0x5555555555555555ull, 0, 0x1111111111111111ull, 0,
       0, 0,     0x0101010101010101ull};
-  uint64_t first = 0; ///< line of the window
+  uint64_t first = 0; ///< first line of the window
   std::vector<Line> lines;
 };
 
-/// An amount for each cycle: bytes of a port, of L2, of memory.
+/// Capacity per cycle: bytes of a port, of L2 or of HBM.
 class Rate {
 public:
   explicit Rate(double perCycle = 1) { set(perCycle); }
@@ -152,7 +154,8 @@ public:
     used.assign(kBuckets, 0);
   }
 
-  /// Takes `amount` from `cycle` on; when the last of it is through.
+  /// Reserves `amount` from `cycle` on; returns the cycle at which the last
+  /// part has passed.
   uint64_t take(uint64_t cycle, double amount) {
     if (amount <= 0)
       return cycle;
@@ -173,12 +176,12 @@ public:
       }
     }
   }
-  double total = 0; ///< so far
-  /// Cycles of an amount that nothing else is in the way of.
+  double total = 0; ///< reserved so far
+  /// Cycles that `amount` takes on an idle resource.
   uint64_t least(double amount) const {
     return uint64_t(amount * kBucket / capacity);
   }
-  /// Times are as exact as this.
+  /// Granularity of the reservations, in cycles.
   static constexpr uint64_t kBucket = 16;
 
 private:

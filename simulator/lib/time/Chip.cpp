@@ -1,7 +1,7 @@
-//===- Chip.cpp - figures of chips ----------------------------------------===//
+//===- Chip.cpp - Lookup of chips -----------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The tables are in chips/.
+// The figures are in chips/.
 //===----------------------------------------------------------------------===//
 
 #include "Facts.h"

@@ -1,9 +1,8 @@
-//===- Chip.h - figures of a chip for the model of time ---------*- C++ -*-===//
+//===- Chip.h - Figures of a modelled chip ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Everything that the model of time knows of a chip is a row of a table: a
-// value, the range in which it may lie, where it comes from, and the source.
-// Cycles are those of the SM's clock.
+// Each property of a chip is a row of a table: value, range, origin and source.
+// Cycles are cycles of the SM clock.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_TIME_CHIP_H
@@ -22,30 +21,32 @@ constexpr Origin kMeasured = Origin::Measured, kPublished = Origin::Published,
                  kDerived = Origin::Derived, kAssumed = Origin::Assumed;
 
 struct Chip {
-  std::string_view name;   ///< as `--time` takes it
-  std::string_view gpu;    ///< for people
-  std::string_view target; ///< the latest that it runs
-  unsigned number;         ///< of that target
+  std::string_view name;   ///< value of `--time`
+  std::string_view gpu;    ///< display name
+  std::string_view target; ///< newest target that the chip runs
+  unsigned number;         ///< number of `target`, e.g. 90
   std::array<Figure, kFacts> figures;
 
-  /// Code for its own target or family, or of any chip before it that is not
-  /// for that chip or family alone.
+  /// Returns true for code of this chip's target or family, and for older
+  /// targets without an architecture suffix.
   bool runs(const ptx::Target &code) const {
     return code.number == number || (code.number < number && !code.suffix);
   }
-  /// "sm_90a, or a target up to sm_90 without a letter".
+  /// Lists supported targets: "sm_90a, or a target up to sm_90 without a
+  /// letter".
   std::string targets() const {
     std::string n = "sm_" + std::to_string(number);
     return n + (number >= 100 ? "a, " + n + "f" : "a") +
            ", or a target up to " + n + " without a letter";
   }
-  /// False of what the chip lacks, or what another figure says; it is 0 then.
+  /// Returns false if the chip lacks the feature or another figure covers it.
+  /// Such a figure is 0.
   bool has(Fact fact) const { return !figures[unsigned(fact)].name.empty(); }
   double operator[](Fact fact) const { return figures[unsigned(fact)].value; }
   uint64_t cycles(Fact fact) const {
     return uint64_t(figures[unsigned(fact)].value + 0.5);
   }
-  /// What one has more than the other; a run may leave the first out.
+  /// Returns the difference, or 0 if a changed figure makes `fact` the smaller.
   uint64_t cyclesBeyond(Fact fact, Fact other) const {
     return std::max(cycles(fact), cycles(other)) - cycles(other);
   }
@@ -53,7 +54,7 @@ struct Chip {
 
 extern const Chip kH200, kB200;
 
-/// Null where there is no chip of this name, nor with this target.
+/// Finds a chip by name or target; null if there is none.
 const Chip *findChip(std::string_view name);
 
 } // namespace mx::sim::time

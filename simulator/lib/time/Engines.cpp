@@ -1,7 +1,7 @@
-//===- Engines.cpp - operations that take time of their own ---------------===//
+//===- Engines.cpp - Timing of asynchronous operations --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// simulator/docs/TimeModel.md says from which figures each formula comes.
+// simulator/docs/TimeModelDesign.md has the figures of each formula.
 //===----------------------------------------------------------------------===//
 
 #include "Stopwatch.h"
@@ -13,7 +13,7 @@
 using namespace mx::sim;
 using namespace mx::sim::time;
 
-/// The later of two paths to what an operation needs.
+/// Makes `when` end at `cycle` on `path` if that is later.
 static void join(Interval &when, uint64_t cycle, const Path &path,
                  Cause cause) {
   if (cycle <= when.end && when.path.cycle())
@@ -23,7 +23,8 @@ static void join(Interval &when, uint64_t cycle, const Path &path,
   when.path.reach(cycle, cause);
 }
 
-/// A copy engine is busy with boxes and with their bytes, each in its part.
+/// Path of the copy engine up to `cycle`: the busy time is divided between the
+/// issue of boxes and their bytes.
 static Path alongCopies(const Multiprocessor &sm, uint64_t cycle) {
   Path path = sm.copies.path();
   if (cycle <= path.cycle())
@@ -35,14 +36,14 @@ static Path alongCopies(const Multiprocessor &sm, uint64_t cycle) {
   return path;
 }
 
-/// Cycles of the copy engine for the copy that is issued, beside its bytes.
+/// Cycles of the copy engine to issue the current copy, without its bytes.
 double Stopwatch::copyIssue() const {
   const ptx::Instruction &copy = *machine.program.info[placeOf(current)].source;
   double map = hasModifier(copy, "tensor") ? chip[Fact::CopyMap] : 0;
   return chip[Fact::CopyIssue] + map;
 }
 
-/// The rate at which its bytes pass through the engine.
+/// Figure of the rate at which the bytes of the current copy pass the engine.
 Fact Stopwatch::copyRate(bool isStore) const {
   const ptx::Instruction &copy = *machine.program.info[placeOf(current)].source;
   Fact rate = Fact::CopyBytes;
@@ -55,7 +56,8 @@ Fact Stopwatch::copyRate(bool isStore) const {
   return chip.has(rate) ? rate : Fact::CopyBytes;
 }
 
-/// The rows of a box, where their number counts, have a way of their own.
+/// Passes the data of a box through the engine of the receiving SM. On chips
+/// with a rate of rows, rows have a queue of their own.
 void Stopwatch::comeIn(Multiprocessor &sm, uint64_t from, const Path &path,
                        const Transfer &t, Interval &when) {
   Fact rate = copyRate(false);
@@ -76,7 +78,7 @@ void Stopwatch::forgetMaps(Warp &w) {
   smOf(w).maps.clear();
 }
 
-/// The cycles until the SM holds the map.
+/// Cycles until the SM has fetched the tensor map; 0 if it is cached.
 uint64_t Stopwatch::fetchMap(Multiprocessor &sm, uint64_t map) const {
   if (!map || !sm.hasChangedMaps ||
       std::find(sm.maps.begin(), sm.maps.end(), map) != sm.maps.end())
@@ -85,8 +87,8 @@ uint64_t Stopwatch::fetchMap(Multiprocessor &sm, uint64_t map) const {
   return chip.cycles(Fact::CopyMapChanged);
 }
 
-/// The engine of the issuing SM takes a box on; that of each SM that gets it is
-/// busy while it comes in.
+/// The engine of the issuing SM issues the box. The engine of each receiving SM
+/// is busy while the data arrives.
 void Stopwatch::load(Warp &w, uint64_t from, uint32_t ranks, Transfer t,
                      Timed then) {
   Interval when;
@@ -108,7 +110,7 @@ void Stopwatch::load(Warp &w, uint64_t from, uint32_t ranks, Transfer t,
   auto finish = [=](Interval when) {
     when.path.add(Fact::CopyLatency, chip.cycles(Fact::CopyLatency));
     when.end += chip.cycles(Fact::CopyLatency);
-    ends(when.end, when.path);
+    recordEnd(when.end, when.path);
     then(when);
   };
   if (t.pieces.empty())
@@ -148,19 +150,19 @@ void Stopwatch::store(Warp &w, uint64_t from, Transfer t, Timed then) {
         Interval all = when;
         join(all, all.read, all.readPath, Fact::CopyBytes);
         join(all, times.hits, times.hitsPath, rateOf(times.hitsSource));
-        // What L2 does not take stays in shared memory.
+        // Bytes that L2 has not accepted remain in shared memory.
         all.read = all.end;
         all.readPath = all.path;
-        // The store ends when L2 has taken it, without an answer.
+        // L2 acknowledges no store: the store ends when L2 has accepted it.
         all.end += times.far;
         all.path.add(Fact::L2FarLatency, times.far);
-        // From then on its source may change.
-        ends(all.read, all.readPath);
+        // The source may be overwritten from here on.
+        recordEnd(all.read, all.readPath);
         then(all);
       });
 }
 
-/// As loads of threads, which the instruction's lanes are.
+/// Timed like the loads of the executing lanes.
 void Stopwatch::copyAsync(Warp &w, uint64_t from, Transfer t, Timed then) {
   Multiprocessor &sm = smOf(w);
   uint64_t through = sm.shared.take(from, t.pieces.size());
@@ -182,7 +184,7 @@ void Stopwatch::copyAsync(Warp &w, uint64_t from, Transfer t, Timed then) {
           arrive(times.misses, std::move(times.missesPath), Source::Hbm);
         if (times.underWay)
           arrive(times.underWay, std::move(times.underWayPath), Source::Hbm);
-        ends(when.end, when.path);
+        recordEnd(when.end, when.path);
         then(when);
       });
 }
@@ -191,21 +193,23 @@ Interval Stopwatch::control(Warp &w, uint64_t from) {
   uint64_t end = from + chip.cycles(Fact::LaunchControl);
   Path path = w.group().path;
   path.reach(end, Fact::LaunchControl);
-  ends(end, path);
+  recordEnd(end, path);
   return {from, end, end, path, path};
 }
 
-/// Columns whose sums come later, and those whose sums come later still.
+/// Columns with a higher latency of results: beyond the first bound, and beyond
+/// the second.
 constexpr unsigned kFirstColumns = 64, kLateColumns = 128;
 
-/// N / 2 cycles; few columns wait for the rows of A, or for the issue.
+/// Takes N / 2 cycles. For small N, reading the rows of A or the issue is the
+/// limit.
 Interval Stopwatch::wgmma(Warp &w, uint64_t from, unsigned columns,
                           bool aInRegisters) {
   double cycles = columns / chip[Fact::WgmmaColumns];
   double least = aInRegisters ? chip[Fact::WgmmaRegistersLeast]
                               : chip[Fact::WgmmaSharedLeast] +
                                     columns / chip[Fact::WgmmaSharedColumns];
-  // Beyond 64 columns the rows of A are read beside the MMAs.
+  // Above 64 columns, reading A overlaps with the MMAs.
   if (aInRegisters || columns < 64)
     cycles = std::max(cycles, least);
   Engine &engine = smOf(w).wgmma;
@@ -239,6 +243,6 @@ Interval Stopwatch::wgmma(Warp &w, uint64_t from, unsigned columns,
         Fact::WgmmaLatencyLate,
         roundUp((columns - kLateColumns) / chip[Fact::WgmmaLatencyLate]));
   when.end = when.read + when.path.cycle() - engine.path.cycle();
-  ends(when.end, when.path);
+  recordEnd(when.end, when.path);
   return when;
 }

@@ -1,4 +1,4 @@
-//===- Events.cpp - what happens next -------------------------------------===//
+//===- Events.cpp - Calendar queue of events ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -65,7 +65,7 @@ uint64_t Events::after(uint64_t cycle) const {
     if (!word)
       continue;
     cycle += uint64_t(__builtin_ctzll(word));
-    // Of a word in which the span begins and ends.
+    // The last word may hold bits of both ends of the span.
     return cycle < end ? cycle : kNever;
   }
   return kNever;

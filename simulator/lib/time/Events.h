@@ -1,9 +1,9 @@
-//===- Events.h - what happens next -----------------------------*- C++ -*-===//
+//===- Events.h - Calendar queue of events ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A calendar queue (Brown, "Calendar queues: a fast O(1) priority queue
-// implementation for the simulation event set problem"): a list for each cycle
-// of the near future, and a heap for the rest.
+// Brown, "Calendar queues: a fast O(1) priority queue implementation for the
+// simulation event set problem". The near future has a list for each cycle, the
+// rest is a heap.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_TIME_EVENTS_H
@@ -22,22 +22,22 @@ namespace mx::sim::time {
 
 struct Event {
   uint64_t cycle = 0, number = 0;
-  Warp *warp = nullptr;   ///< that goes on; null:
-  uint32_t operation = 0; ///< that takes effect
-  /// In a heap of std the greatest comes first.
+  Warp *warp = nullptr;   ///< warp to resume, or null
+  uint32_t operation = 0; ///< operation to complete if `warp` is null
+  /// Inverted: std heaps have the greatest element in front.
   bool operator<(const Event &o) const {
     return cycle != o.cycle ? cycle > o.cycle : number > o.number;
   }
 };
 
-/// By cycles, and by numbers in one cycle. Each event that is added has a
-/// greater number than those before. Few come before the present.
+/// Events ordered by cycle, then by number. Numbers ascend in the order of
+/// insertion. Events before the present are rare.
 class Events {
 public:
   static constexpr uint64_t kNever = ~0ull;
 
   bool empty() const { return firstCycle == kNever; }
-  /// The cycle of the earliest, or kNever.
+  /// Cycle of the earliest event, or kNever.
   uint64_t first() const { return firstCycle; }
   const Event &front() const {
     return isFirstNear() ? nodes[near[firstCycle % kSpan].head].event
@@ -51,9 +51,10 @@ public:
     std::push_heap(far.begin(), far.end());
   }
   void pop();
-  /// Time has come to `cycle`, before which there is none; or is there again.
+  /// Moves the present to `cycle`, unless `cycle` has passed. No event may be
+  /// queued before `cycle`.
   void advance(uint64_t cycle);
-  /// Those for which `f` is true.
+  /// Removes the events for which `f` returns true.
   template <typename F>
   void removeIf(F f) {
     std::vector<Event> kept;
@@ -63,8 +64,8 @@ public:
     for (const Event &event : kept)
       push(event);
   }
-  /// Gives `f` the next ones of the near future, `most` of them, with their
-  /// places from 0 on.
+  /// Calls `f` with the index and value of up to `most` events of the near
+  /// future, in order.
   template <typename F>
   void peek(unsigned most, F f) const {
     uint64_t cycle = isFirstNear() ? firstCycle : kNever;
@@ -87,17 +88,17 @@ private:
 
   bool isFirstNear() const { return nearCount && firstCycle >= present; }
   void append(const Event &event);
-  /// The next cycle of the near future that has any, or kNever.
+  /// Next cycle with events in the near future, or kNever.
   uint64_t after(uint64_t cycle) const;
 
   uint64_t present = 0;
   uint64_t firstCycle = kNever;
-  std::array<List, kSpan> near; ///< by cycle, modulo
+  std::array<List, kSpan> near; ///< indexed by cycle modulo kSpan
   std::array<uint64_t, kSpan / kWord> used = {};
   size_t nearCount = 0;
   std::vector<Node> nodes;
-  uint32_t unused = kNone; ///< the first node
-  std::vector<Event> far;  ///< a heap, also of what is before the present
+  uint32_t unused = kNone; ///< head of the free list
+  std::vector<Event> far;  ///< heap, with the events before the present
 };
 
 } // namespace mx::sim::time

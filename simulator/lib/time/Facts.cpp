@@ -1,4 +1,4 @@
-//===- Facts.cpp - what a figure is for -----------------------------------===//
+//===- Facts.cpp - Keys and parts of figures ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -176,10 +176,10 @@ Way mx::sim::time::wayOf(const Figure &figure) {
 }
 
 //===----------------------------------------------------------------------===//
-// Changes
+// Overrides
 //===----------------------------------------------------------------------===//
 
-/// Enough for work to take no time.
+/// A rate at which work takes no time.
 static constexpr double kNoLimit = 1e9;
 
 static Figure *find(Chip &chip, std::string_view key) {
@@ -220,7 +220,7 @@ static std::string listOfKeys() {
   return all;
 }
 
-/// The greatest latency in cycles, and the greatest rate a cycle.
+/// Largest accepted latency in cycles and rate per cycle.
 static constexpr double kGreatest = 50000;
 
 static bool parseNumber(std::string_view text, double &value) {
@@ -240,7 +240,7 @@ std::string mx::sim::setClock(TimeChanges &changes, std::string_view text) {
     changes.isSustained &= !why.empty();
     return why;
   }
-  // The last one counts.
+  // The last option wins.
   auto &figures = changes.figures;
   figures.erase(std::remove_if(figures.begin(), figures.end(),
                                [&](auto &f) { return f.first == key; }),
@@ -259,7 +259,7 @@ std::string mx::sim::setFigure(TimeChanges &changes, std::string_view text) {
                            [&](const FactInfo &i) { return i.key == key; });
   if (info == std::end(kFactInfos) || info->fact == Fact::Multiprocessors)
     return "expected a figure out of " + listOfKeys() + ", found '" + key + "'";
-  // Units do not differ between chips, of which not all have each figure.
+  // Units are the same for all chips, but a chip may lack a figure.
   Figure figure = {};
   for (std::string_view name : namesOfTimedChips())
     if (const Chip *chip = findChip(name); chip->has(info->fact))

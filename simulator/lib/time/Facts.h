@@ -1,8 +1,8 @@
-//===- Facts.h - what a figure is for ---------------------------*- C++ -*-===//
+//===- Facts.h - Keys and parts of figures ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each figure has a key, by which options name it, and belongs to a part of the
-// chip. A cause of time is a figure, or the issue of instructions.
+// Each figure has a key for command-line options and belongs to a part of the
+// chip. A cause of time is a figure or the issue of instructions.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_TIME_FACTS_H
@@ -38,25 +38,25 @@ struct FactInfo {
   Part part;
 };
 const FactInfo &infoOf(Fact fact);
-/// Also of causes that are no figures.
+/// Part of the chip, also for causes that are not figures.
 Part partOf(Cause cause);
 
-/// The figures of the rate and the latency of a source.
+/// Figures for the rate and the latency of a source of data.
 struct SourceInfo {
   Fact rate, latency;
 };
 const SourceInfo &infoOf(Source source);
-/// L2 has its rate in cycles or in nanoseconds.
+/// Figure of the rate; L2 has a figure per cycle or per nanosecond.
 Fact rateOf(const Chip &chip, Source source);
 
-/// How the time of work goes with a figure.
+/// Dependence of the time of work on a figure.
 enum class Way : uint8_t { Grows, Falls, Neither };
 Way wayOf(const Figure &figure);
 
-/// Whether the chip has the figure with this key.
 bool hasFigure(const Chip &chip, std::string_view key);
 
-/// `chip` with figures changed, and with parts that take no time.
+/// Returns `chip` with the overridden figures, and with the excluded parts at
+/// latency 0 and unlimited rate.
 Chip changed(const Chip &chip, const TimeChanges &changes);
 
 } // namespace mx::sim::time

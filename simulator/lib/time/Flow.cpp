@@ -32,7 +32,8 @@ uint32_t Flow::commonDominator(uint32_t a, uint32_t b) const {
   return a;
 }
 
-/// Cooper, Harvey and Kennedy: A Simple, Fast Dominance Algorithm.
+/// K. D. Cooper, T. J. Harvey, K. Kennedy, "A Simple, Fast Dominance
+/// Algorithm".
 void Flow::findDominators(const Edges &next) {
   std::vector<std::pair<uint32_t, size_t>> stack = {{0, 0}};
   std::vector<bool> isSeen(next.size());

@@ -1,9 +1,9 @@
-//===- Flow.h - loops and dominators of blocks ------------------*- C++ -*-===//
+//===- Flow.h - Loop depths and dominators of blocks ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Of PTX and of machine code: by how many loops a block is surrounded, and
-// through which blocks every way to it goes. ptxas moves blocks, and puts loops
-// that wait after all others: where a block stands in the text says nothing.
+// Used for PTX and for machine code. ptxas reorders blocks and moves waiting
+// loops to the end, so the position of a block in the text does not identify
+// it.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_TIME_FLOW_H
@@ -16,15 +16,13 @@ namespace mx::sim::time {
 
 class Flow {
 public:
-  /// `next`: the blocks to which each one leads; the first is the entry.
+  /// `next`: successors of each block. Block 0 is the entry.
   explicit Flow(const std::vector<std::vector<uint32_t>> &next);
   Flow() = default;
 
-  /// How many loops are around a block: a loop is what leads back to a block
-  /// that dominates it.
+  /// Number of natural loops around the block: back edges lead to a dominator.
   unsigned depth(uint32_t block) const { return depths[block]; }
-  /// The nearest block through which every way to `a` and every way to `b`
-  /// goes; the other one where one of them cannot be reached.
+  /// Nearest common dominator. If a block is unreachable, returns the other.
   uint32_t commonDominator(uint32_t a, uint32_t b) const;
 
 private:
@@ -32,9 +30,10 @@ private:
   void findLoops();
 
   static constexpr uint32_t kNone = ~0u;
-  std::vector<uint32_t> order;     ///< reverse postorder of what is reached
-  std::vector<uint32_t> number;    ///< in it; kNone: not reached
-  std::vector<uint32_t> dominator; ///< the immediate one; of the entry: itself
+  std::vector<uint32_t> order;     ///< reverse postorder of reachable blocks
+  std::vector<uint32_t> number;    ///< index in `order`, or kNone
+  std::vector<uint32_t> dominator; ///< immediate dominator; the entry dominates
+                                   ///< itself
   std::vector<std::vector<uint32_t>> before;
   std::vector<unsigned> depths;
 };

@@ -1,11 +1,11 @@
-//===- Issue.cpp - when warps issue instructions --------------------------===//
+//===- Issue.cpp - Issue of instructions ----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// With machine code, in its order: each instruction issues at its place in the
-// block, later by what has kept those before it. A group walks through the
-// machine code, and executes an instruction of PTX when it has come to its
-// place. Without, an instruction issues within a block when operands and a slot
-// are there, as if ptxas had found the best order.
+// With machine code, instructions issue at their offset in the block, delayed
+// by earlier instructions. A group steps through the machine code and executes
+// a PTX instruction on reaching its offset. Without machine code, an
+// instruction of a block issues once operands and a slot are available, as if
+// ptxas had found the best order.
 //===----------------------------------------------------------------------===//
 
 #include "MachineCode.h"
@@ -38,7 +38,7 @@ static uint64_t delayAt(const Group &g, uint32_t place) {
   return k ? g.delays[k - 1].cycles : 0;
 }
 
-/// The same where it is known of later places.
+/// Handles a delay before the latest known offset.
 static void delayFromEarlier(Group &g, uint32_t place, uint64_t cycles) {
   std::vector<Group::Delay> &delays = g.delays;
   size_t k = firstAfter(delays, place);
@@ -57,7 +57,7 @@ static void delayFromEarlier(Group &g, uint32_t place, uint64_t cycles) {
     delays.insert(delays.begin() + k, {place, cycles});
 }
 
-/// What comes from `place` on is late by `cycles` or more.
+/// Delays the code from offset `place` on by at least `cycles`.
 static void delayFrom(Group &g, uint32_t place, uint64_t cycles) {
   if (place < g.delay.place)
     return delayFromEarlier(g, place, cycles);
@@ -69,11 +69,11 @@ static void delayFrom(Group &g, uint32_t place, uint64_t cycles) {
 }
 
 //===----------------------------------------------------------------------===//
-// Begin, issue, end
+// Start, issue and end of instructions
 //===----------------------------------------------------------------------===//
 
-/// A block begins with its first instruction, or with another one where lanes
-/// part or meet in it, and where a function has returned.
+/// Starts a block at instruction `i`. `i` is not the first of the block if
+/// lanes diverge or reconverge inside, or after a return.
 void Stopwatch::enter(Group &g, const Instr *i, const Price &price) const {
   g.entered = i;
   g.enteredBlock = price.block;
@@ -91,13 +91,13 @@ void Stopwatch::enter(Group &g, const Instr *i, const Price &price) const {
     ++g.walked;
 }
 
-/// Whether the warp need not let others go on before.
+/// Returns true if the warp may issue before the others reach `cycle`.
 bool Stopwatch::mayIssueAhead(const Warp &w, uint64_t cycle) const {
   return cycle > now + kMostAhead ? isDue(cycle)
                                   : !quarterOf(w).hasBefore(cycle);
 }
 
-/// When an instruction of machine code that is due at `cycle` issues.
+/// Returns the issue cycle of a machine instruction that is ready at `cycle`.
 inline uint64_t Stopwatch::take(Quarter &quarter, const Step &step,
                                 uint64_t cycle) const {
   uint64_t taken = quarter.schedule(cycle);
@@ -110,8 +110,9 @@ inline uint64_t Stopwatch::take(Quarter &quarter, const Step &step,
   return taken;
 }
 
-/// When the results are there; the path of the group goes on to that where it
-/// is later than what comes before. What is not known yet comes beyond all.
+/// Returns the cycle at which the results are available, or kNever if the cycle
+/// is not known yet. Extends the path of the group if the wait is longer than
+/// the previous path.
 uint64_t Stopwatch::awaitResults(Warp &w,
                                  const std::vector<Registers::Part> &list) {
   Moment ready = w.ready.await({list.data(), list.data() + list.size()},
@@ -124,7 +125,8 @@ uint64_t Stopwatch::awaitResults(Warp &w,
   return ready.cycle();
 }
 
-/// When the line is there for who reads it at `cycle`; the first fetches it.
+/// Returns the cycle at which the constant line is available to a read at
+/// `cycle`. The first read fetches the line.
 uint64_t Stopwatch::fetchConstants(const Warp &w, uint32_t line,
                                    uint64_t cycle) const {
   uint64_t &there = smOf(w).constants[line];
@@ -133,7 +135,8 @@ uint64_t Stopwatch::fetchConstants(const Warp &w, uint32_t line,
   return there;
 }
 
-/// When the step can issue: operands are there, and what was loaded.
+/// Returns the cycle at which constant operands and awaited constant loads
+/// allow the step to issue.
 uint64_t Stopwatch::awaitConstants(Warp &w, const Step &step, uint64_t cycle) {
   Group &g = w.group();
   uint64_t there = 0;
@@ -152,7 +155,7 @@ uint64_t Stopwatch::awaitConstants(Warp &w, const Step &step, uint64_t cycle) {
 
 static_assert(sizeof(Group::constants) == kCounters * sizeof(uint64_t));
 
-/// A load whose line is not there takes that much longer.
+/// Delays the result of the load by the miss of its constant line.
 void Stopwatch::loadConstants(Warp &w, const Step &step, uint64_t cycle) const {
   Group &g = w.group();
   uint64_t there = fetchConstants(w, step.constants, cycle);
@@ -165,7 +168,7 @@ void Stopwatch::loadConstants(Warp &w, const Step &step, uint64_t cycle) const {
   g.openConstants |= uint8_t(1u << step.counter);
 }
 
-/// The same of parameters at addresses that registers say.
+/// Handles loads of parameters at addresses in registers.
 Moment Stopwatch::constantsOf(Warp &w, const uint64_t addresses[32],
                               uint32_t mask) const {
   uint64_t last = 0;
@@ -180,8 +183,8 @@ Moment Stopwatch::constantsOf(Warp &w, const uint64_t addresses[32],
   return Moment(last + chip.cycles(Fact::ConstantLatency), Fact::ConstantMiss);
 }
 
-/// Issues the machine code up to the instruction; false where other warps come
-/// first.
+/// Issues the machine code up to the instruction. Returns false if other warps
+/// must run first.
 bool Stopwatch::walk(Warp &w, const Price &price) {
   Group &g = w.group();
   const Step *steps = machineCode.steps.data();
@@ -223,13 +226,13 @@ bool Stopwatch::walk(Warp &w, const Price &price) {
   return true;
 }
 
-/// Whether ptxas has put it before what the group has executed: then it was
-/// issued before the group has waited.
+/// Returns true if ptxas placed the instruction before code that the group has
+/// executed, so it was issued before the wait.
 static bool isPassed(const Group &g, const Price &price) {
   return !price.isFree && price.place < g.furthest;
 }
 
-/// When the group can issue the instruction, whoever else wants to.
+/// Returns the cycle at which the instruction could issue without contention.
 Moment Stopwatch::dueAt(Warp &w, const Instr *i, const Price &price) const {
   Group &g = w.group();
   uint64_t cycle = g.block;
@@ -243,7 +246,7 @@ Moment Stopwatch::dueAt(Warp &w, const Instr *i, const Price &price) const {
                        hasMachineCode ? g.base : g.block);
 }
 
-/// The path of the group goes on to what it has waited for.
+/// Extends the group's path by the wait for operands.
 void Stopwatch::follow(Warp &w, Moment ready) const {
   Path &path = w.group().path;
   if (ready.cycle() <= path.cycle())
@@ -259,11 +262,11 @@ void Stopwatch::follow(Warp &w, Moment ready) const {
   path.reach(ready.cycle(), source.latency);
 }
 
-/// The path of the group goes on to the issue of an instruction.
+/// Extends the group's path by the issue of the instruction.
 void Stopwatch::account(Warp &w, const Price &price) {
   Path &path = w.group().path;
   if (uint64_t ready = operands.cycle(); ready > path.cycle()) {
-    // While others keep a scheduler busy, latencies of arithmetic are hidden.
+    // Arithmetic latency is hidden while other warps keep the scheduler busy.
     uint64_t waited = issuedAt - std::min(issuedAt, ready);
     waited -= std::min<uint64_t>(waited, std::max(1, price.slots + 0) - 1u);
     if (waited && !operands.isRequest())
@@ -296,7 +299,7 @@ bool Stopwatch::reach(Warp &w, const Instr *i, const Price &price) {
     if (!isPassed(g, price))
       operands = std::max(operands, Moment(g.block, kIssue));
   }
-  // One warp's requests must not come long before those of the others.
+  // Requests of a warp must stay close to the requests of others.
   if (price.isRequest) {
     uint64_t begin = std::max(g.step, due);
     if (!isDue(begin - std::min(begin, kMostAheadOfRequests))) {
@@ -304,7 +307,7 @@ bool Stopwatch::reach(Warp &w, const Instr *i, const Price &price) {
       return false;
     }
   }
-  // Calendars know the near future only.
+  // Calendars cover the near future only.
   return price.isPoint ? isDue(g.step) : mayIssue(w, g.step);
 }
 
@@ -371,8 +374,8 @@ void Stopwatch::issueInOrder(Warp &w, const Price &price) {
   }
 }
 
-/// As ptxas writes it into branches, and the longest of those that it writes
-/// into them for themselves.
+/// Stall of branches in ptxas output, and the longest stall that ptxas adds for
+/// the branch itself.
 constexpr uint64_t kBranchStall = 5, kLateStall = 12;
 
 void Stopwatch::issueByOperands(Warp &w, const Price &price) {
@@ -410,10 +413,10 @@ void Stopwatch::retire(Warp &w, const Instr *i, const Price &price,
       hasWaited ? chip.cycles(Fact::MbarrierWoken) : price.latency;
   Moment ready(issuedAt + latency,
                hasWaited ? Fact::MbarrierWoken : price.cause);
-  // What ptxas drops takes on what it waited for.
+  // An instruction that ptxas drops forwards the wait for its operands.
   if (!price.slots)
     ready = operands.later(issuedAt + latency - operands.cycle());
-  // What comes after a fixed time ptxas has put far enough before its uses.
+  // ptxas separates fixed-latency instructions from their uses by stalls.
   else if (hasMachineCode && !latency && !price.isPoint)
     ready = {};
   ready = openMoment(std::max(ready, arrival), i);
@@ -423,13 +426,13 @@ void Stopwatch::retire(Warp &w, const Instr *i, const Price &price,
   Group &g = w.group();
   if (next)
     g.entered = nullptr;
-  // The port takes in more than it serves, but not without end.
+  // The port accepts more than it serves, up to a limit.
   uint64_t queue = portUntil ? chip.cycles(Fact::SharedQueue) : 0;
   if (portUntil > issuedAt + queue) {
     g.block = std::max(g.block, portUntil - queue);
     g.step = std::max(g.step, g.block);
   }
-  // Where the code goes on elsewhere, it must be fetched.
+  // A taken branch must fetch its target.
   if (price.isBranch && next && next != i + 1 && price.jumps) {
     bool isLate = hasMachineCode && price.stall > kLateStall;
     g.step += chip.cycles(isLate ? Fact::BranchLate : Fact::BranchTaken);

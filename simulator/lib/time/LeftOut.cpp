@@ -1,4 +1,4 @@
-//===- LeftOut.cpp - how instructions leave values out --------------------===//
+//===- LeftOut.cpp - Omission of values in timed launches -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -48,7 +48,7 @@ void Model::leaveOut(const std::vector<Work> &work) {
   findQuiet();
 }
 
-/// Whether nothing but registers knows of the instruction, which takes no time.
+/// Returns true if the instruction takes no time and changes registers only.
 static bool isQuiet(const Price &price, DataFlow flow) {
   bool computes = flow == DataFlow::Computes || flow == DataFlow::Selects ||
                   flow == DataFlow::Masks || flow == DataFlow::Moves;
@@ -58,7 +58,7 @@ static bool isQuiet(const Price &price, DataFlow flow) {
          !price.tensor;
 }
 
-/// Lines follow each instruction.
+/// Reports of lines need each instruction, so they disable the shortcut.
 void Model::findQuiet() {
   if (!hasMachineCode || lines)
     return;
@@ -71,9 +71,9 @@ void Model::findQuiet() {
   }
 }
 
-/// Of an access of lanes. A load by which something decides ends the launch
-/// where its bytes were left out. After one that passes them on it is open
-/// which of the bytes that the launch stores have values.
+/// Tracks omitted bytes of an access. A load with a control or address
+/// dependence on omitted bytes ends the launch. After a load that forwards
+/// omitted bytes, it is unknown which stored bytes have values.
 void Stopwatch::followLeftOut(Warp &w, ptx::Space space,
                               const uint64_t addresses[32], uint32_t bytes,
                               uint32_t mask, bool isWrite) {
@@ -85,7 +85,7 @@ void Stopwatch::followLeftOut(Warp &w, ptx::Space space,
       (isShared && w.cta->leavesOut))
     return;
   for (uint32_t m = mask; m;) {
-    // Lanes side by side are one range.
+    // Adjacent lanes form a range.
     unsigned lane = firstLane(m);
     uint64_t begin = addresses[lane], end = begin;
     uint32_t lanes = 0;

@@ -1,4 +1,4 @@
-//===- Lines.cpp - cycles of warps by instruction -------------------------===//
+//===- Lines.cpp - Cycles of warps by instruction -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@ using namespace mx::sim;
 using namespace mx::sim::time;
 
 //===----------------------------------------------------------------------===//
-// What instructions wait for once they have issued
+// Waits of instructions after their issue
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -24,7 +24,7 @@ struct WaitRow {
 };
 } // namespace
 
-// The first row that fits; the others wait for nothing.
+// The first matching row counts; instructions without a row do not wait.
 static constexpr WaitRow kWaits[] = {
     {"mbarrier", "", Spent::Mbarrier},
     {"wgmma", "wait_group", Spent::Mma},
@@ -52,12 +52,12 @@ static Spent waitOf(const ptx::Instruction &i) {
   return Spent::Issue;
 }
 
-/// What an instruction waits for whose operand comes then.
+/// Kind of wait for `operand`.
 static Spent spentOn(Moment operand) {
   if (operand.isRequest())
     return Spent::Result;
   switch (partOf(operand.cause())) {
-  case Part::Issue: // nothing but its place among the others keeps it
+  case Part::Issue: // delayed only by its position in the order
     return Spent::Issue;
   case Part::Barriers:
     return Spent::Mbarrier;
@@ -81,7 +81,7 @@ Lines::Lines(const Machine &machine, const std::vector<Price> &prices,
 }
 
 //===----------------------------------------------------------------------===//
-// The account of a warp
+// Accounting of a warp
 //===----------------------------------------------------------------------===//
 
 void Lines::spend(const Instr *i, Spent on, uint64_t until) {
@@ -91,13 +91,13 @@ void Lines::spend(const Instr *i, Spent on, uint64_t until) {
   book->counted = until;
 }
 
-/// What has issued is accounted for, in the order of issue, up to `end`.
+/// Accounts for the issued instructions in the order of issue, up to `end`.
 void Lines::settle(Strand &s, uint64_t end) {
   std::stable_sort(
       s.issued.begin(), s.issued.end(),
       [](const Issued &a, const Issued &b) { return a.cycle < b.cycle; });
   for (const Issued &one : s.issued) {
-    // Without machine code its slots are one after the other.
+    // Without machine code, an instruction issues in consecutive slots.
     uint64_t slots = hasMachineCode ? 1 : prices[indexOf(one.instr)].slots;
     uint64_t first = std::min(one.cycle - std::min(one.cycle, slots - 1), end);
     spend(one.instr, spentOn(one.operand),
@@ -116,7 +116,7 @@ Lines::Strand &Lines::enter(const Group &g) {
   return book->strands[strand];
 }
 
-/// An instruction of the PTX may be several of the program.
+/// Counts only the first of the instructions that a PTX instruction decodes to.
 void Lines::count(const Instr *i, int64_t times) {
   if (machine.program.infoOf(i).isFirst)
     spent[indexOf(i)].executed += uint64_t(times);
@@ -134,7 +134,7 @@ void Lines::resume(const Warp &w) {
   if (s.wait == Wait::None)
     return;
   spend(s.last, waits[indexOf(s.last)], g.step);
-  // Another warp has executed it for this one.
+  // Another warp of the warpgroup executed the instruction.
   count(s.last, s.wait == Wait::Warpgroup && g.pc != s.last);
   s.wait = Wait::None;
 }
@@ -185,11 +185,11 @@ void Lines::end(const Warp &w, const Instr *i, const Instr *next) {
       return;
     s.wait = g->wait;
     s.last = at;
-    count(at, -int64_t(at == i && g->pc == i)); // it comes again
+    count(at, -int64_t(at == i && g->pc == i)); // it is issued again
     return;
   }
   s = Strand();
-  if (next) { // it has met others, and goes on as one of them
+  if (next) { // merged into another group
     spend(at, Spent::Barrier, g->step);
     enter(*g).last = at;
   }
@@ -201,7 +201,7 @@ void Lines::end(const Warp &w, const Instr *i, const Instr *next) {
 // By line
 //===----------------------------------------------------------------------===//
 
-/// Without white space around them.
+/// Lines without surrounding white space.
 static std::vector<std::string> linesOf(const std::string &text) {
   constexpr const char *kSpace = " \t\r";
   std::vector<std::string> lines;

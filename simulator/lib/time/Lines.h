@@ -1,13 +1,11 @@
-//===- Lines.h - cycles of warps by instruction -----------------*- C++ -*-===//
+//===- Lines.h - Cycles of warps by instruction -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A warp's cycles from one instruction's issue to the next one's belong to the
-// next one: it has waited and issued in them. What an instruction waits for
-// after its issue is its own. Instructions of straight code, and machine code
-// of lines, are taken in the order in which they issue, not in that of the PTX.
-// Each cycle counts once: where lanes have parted, for those whose instruction
-// is looked at first. So the cycles of all instructions of a warp are those of
-// its life.
+// The cycles between two issues of a warp are charged to the second
+// instruction. Waits after the issue, as at barriers, are charged to the
+// instruction itself. Straight code is ordered by issue, not by PTX. With
+// diverged lanes a cycle is charged once, to the group that is accounted first,
+// so all charges of a warp add up to its lifetime.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_TIME_LINES_H
@@ -26,40 +24,41 @@ class Lines {
 public:
   Lines(const Machine &machine, const std::vector<Price> &prices,
         bool hasMachineCode);
-  /// The life of a warp begins.
   void start(const Warp &w, uint64_t cycle);
 
-  //===-- Of the warp that runs -------------------------------------------===//
+  //===-- The running warp ------------------------------------------------===//
 
-  /// The group that goes on.
+  /// Sets the group that resumes.
   void resume(const Warp &w);
-  /// The point of synchronization that comes next has waited for an operand.
+  /// Records the operand wait of the next synchronization point.
   void await(Moment operand);
-  /// Machine code of a line of the PTX has issued at `cycle`; it was due then.
+  /// Records machine code of PTX line `line`: ready at `due`, issued at
+  /// `cycle`.
   void step(uint32_t line, uint64_t due, uint64_t cycle);
-  /// An instruction whose operands were there, and which began, then.
+  /// Records an instruction with its operand wait and issue cycle.
   void issue(const Warp &w, const Instr *i, Moment operands, uint64_t cycle);
-  /// It has been executed, and its group goes on at `next`, or waits.
+  /// Records the end of execution. `next`: next instruction of the group, or
+  /// null.
   void end(const Warp &w, const Instr *i, const Instr *next);
 
-  /// In the order of lines.
+  /// Costs in the order of lines.
   std::vector<LineCost> costs() const;
 
 private:
   struct Issued {
-    uint64_t cycle, due; ///< its issue; when it could have issued
-    Moment operand;      ///< that it has waited for
+    uint64_t cycle, due; ///< issue cycle; earliest possible issue
+    Moment operand;      ///< the awaited operand
     const Instr *instr;
   };
-  /// A group of lanes.
+  /// A group of lanes of the warp.
   struct Strand {
-    std::vector<Issued> issued; ///< that are not accounted for yet
+    std::vector<Issued> issued; ///< not accounted yet
     const Instr *last = nullptr;
-    Moment awaited = Moment(0, kIssue); ///< by the instruction that comes next
-    Wait wait = Wait::None;             ///< in `last`
+    Moment awaited = Moment(0, kIssue); ///< by the next instruction
+    Wait wait = Wait::None;             ///< kind of wait of `last`
   };
   struct Book {
-    uint64_t counted = 0; ///< up to this cycle
+    uint64_t counted = 0; ///< cycle up to which all is charged
     std::vector<Strand> strands;
   };
   struct Cost {
@@ -78,13 +77,14 @@ private:
   const Machine &machine;
   const std::vector<Price> &prices;
   const bool hasMachineCode;
-  std::unordered_map<uint32_t, const Instr *> firstOf; ///< each line
-  std::vector<Spent> waits; ///< for what each instruction does, once issued
-  std::vector<Cost> spent;  ///< by instruction
+  std::unordered_map<uint32_t, const Instr *> firstOf; ///< first instruction of
+                                                       ///< each line
+  std::vector<Spent> waits; ///< wait of each instruction after its issue
+  std::vector<Cost> spent;  ///< indexed by instruction
   std::unordered_map<const Warp *, Book> books;
-  Book *book = nullptr;    ///< of the warp that runs
-  uint32_t strand = 0;     ///< of its group that runs
-  uint64_t issuedUpTo = 0; ///< its clock after the issue
+  Book *book = nullptr;    ///< of the running warp
+  uint32_t strand = 0;     ///< the running group
+  uint64_t issuedUpTo = 0; ///< clock of the group after the issue
 };
 
 } // namespace mx::sim::time

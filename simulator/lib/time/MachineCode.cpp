@@ -1,4 +1,4 @@
-//===- MachineCode.cpp - what ptxas makes of a kernel ---------------------===//
+//===- MachineCode.cpp - Parser of nvdisasm listings ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@ struct CodeRow {
   Pipe pipe;
 };
 
-// The first row with which an opcode begins.
+// The first prefix that matches counts.
 constexpr CodeRow kPipesOfCode[] = {
     {"IMAD", Pipe::Multiply}, {"IMUL", Pipe::Multiply},
     {"IDP", Pipe::Multiply},  {"FMNMX", Pipe::Alu},
@@ -52,7 +52,7 @@ constexpr CodeRow kPipesOfCode[] = {
     {"USETMAX", Pipe::None},  {"U", Pipe::Uniform},
 };
 
-/// The number after `word` in a line; 0 where there is none.
+/// Number after `word`, or 0.
 uint32_t numberAfter(std::string_view line, std::string_view word) {
   size_t at = line.find(word);
   uint32_t n = 0;
@@ -62,7 +62,6 @@ uint32_t numberAfter(std::string_view line, std::string_view word) {
   return n;
 }
 
-/// "        /*0120*/    @!P0 IMAD.WIDE R2, ..." -> "IMAD.WIDE".
 std::string_view opcodeOf(std::string_view line) {
   size_t begin = line.find_first_not_of(" \t");
   if (begin == line.npos || line.substr(begin, 2) != "/*")
@@ -104,9 +103,9 @@ bool mx::sim::time::isMmaSync(std::string_view opcode) {
   return opcode.substr(1, 3) == "MMA";
 }
 
-/// The upper half of an instruction's 128 bits, on a line of its own. Bits 41
-/// to 44 are the stall, 46 to 48 the counter of a result that comes later (7:
-/// none), 52 to 57 the counters that it waits for.
+/// Upper 64 bits of the 128-bit instruction, on a line of their own. Bits 41 to
+/// 44: stall. Bits 46 to 48: counter that signals the result, 7 for none. Bits
+/// 52 to 57: counters to wait for.
 static uint64_t upperHalf(std::string_view line) {
   size_t at = line.find("/* 0x");
   if (at == line.npos || line.find_first_not_of(" \t") != at)
@@ -129,7 +128,7 @@ bool mx::sim::time::isJump(std::string_view opcode) {
          name == "CALL" || name == "BRXU" || name == "JMP";
 }
 
-/// ".L_x_59" of "@!P1 BRA `(.L_x_59) ;".
+/// Returns the target of a jump: ".L_x_59" of "@!P1 BRA `(.L_x_59) ;".
 static std::string_view targetOf(std::string_view line) {
   size_t begin = line.find("`(");
   if (begin == line.npos)
@@ -145,9 +144,9 @@ static uint32_t hexAfter(std::string_view text, size_t at) {
   return n;
 }
 
-/// Of "LDC.64 R2, c[0x0][0x210] ;", "LDC R2, c[0x0][RZ] ;" or
-/// "LDC R2, c[0x0][R4+0x210] ;". A load that a guard may keep from being
-/// executed reads nothing then: it is left out.
+/// Parses "LDC.64 R2, c[0x0][0x210] ;", "LDC R2, c[0x0][RZ] ;" and "LDC R2,
+/// c[0x0][R4+0x210] ;". Returns none for guarded loads because a false guard
+/// reads nothing.
 static Constants constantsOf(std::string_view line, std::string_view opcode,
                              bool isGuarded) {
   constexpr std::string_view kBank = "c[0x", kOffset = "][";
@@ -195,16 +194,16 @@ mx::sim::time::readMachineCode(std::string_view text, std::string_view name) {
     at = end + 1;
     return s;
   };
-  std::map<std::string_view, size_t> labels; // the block of each
+  std::map<std::string_view, size_t> labels; // label to block
   std::vector<std::pair<size_t, std::string_view>>
-      jumps; // of a block, to where
+      jumps; // source block and target label
   std::vector<bool> goesOn;
   uint32_t line = 0;
   bool isOpen = false;
   for (at += label.size(); at < text.size();) {
     std::string_view s = take();
     if (s.find(".section") != s.npos || s.substr(0, 4) == "//--")
-      break; // the next kernel
+      break; // start of the next kernel
     if (s.find("//## File") != s.npos) {
       if (s.find(".nv_debug_ptx_txt") != s.npos)
         line = numberAfter(s, "\", line ");
@@ -218,7 +217,7 @@ mx::sim::time::readMachineCode(std::string_view text, std::string_view name) {
     std::string_view opcode = opcodeOf(s);
     if (opcode.empty())
       continue;
-    // What fills the end of the code has no stall.
+    // Padding after the code is NOPs without a stall.
     uint64_t bits = at < text.size() ? upperHalf(take()) : upperHalf({});
     if (opcode == "NOP" && !(bits >> 41 & 15))
       continue;

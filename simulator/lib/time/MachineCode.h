@@ -1,10 +1,9 @@
-//===- MachineCode.h - what ptxas makes of a kernel -------------*- C++ -*-===//
+//===- MachineCode.h - Machine code of a kernel -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reads a listing of nvdisasm (-hex -gp -c) of machine code that ptxas
-// -lineinfo has made of PTX without .loc: each instruction has the line of the
-// PTX that it comes from, and control bits (Huerta and others, "Analyzing
-// modern NVIDIA GPU cores", arXiv 2503.20481).
+// Reads listings of `nvdisasm -hex -gp -c` for code of `ptxas -lineinfo` from
+// PTX without .loc. Each instruction has its PTX line and control bits (Huerta
+// and others, "Analyzing modern NVIDIA GPU cores", arXiv 2503.20481).
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_TIME_MACHINECODE_H
@@ -19,60 +18,59 @@ namespace mx::sim::time {
 
 constexpr unsigned kCounters = 6;
 
-/// Constants come to an SM in lines.
+/// Bytes of a line of the constant caches.
 constexpr uint32_t kConstantLine = 64;
-/// What a machine instruction reads of constants.
+/// Constant operand of a machine instruction.
 struct Constants {
   enum Way : uint8_t {
     None,
-    Operand, ///< when it issues
-    Load,    ///< its result comes later
-    Index,   ///< the same, and a register says where
+    Operand, ///< read at issue
+    Load,    ///< the result arrives later
+    Index,   ///< like Load, at an offset in a register
   } way = None;
-  uint32_t line = 0; ///< bank and offset
+  uint32_t line = 0; ///< index of the constant line: bank and offset
 };
-/// A line of bank 0, in which parameters are, too.
+/// Index of a line in bank 0, which also holds the parameters.
 constexpr uint32_t constantLineOf(uint32_t offset) {
   return offset / kConstantLine;
 }
-/// The offset of a kernel's parameters.
+/// Offset of the kernel parameters in bank 0.
 uint32_t parametersAt(unsigned target);
 
 struct MachineInstr {
-  uint32_t line = 0; ///< of the PTX
+  uint32_t line = 0; ///< line of the PTX
   std::string_view opcode;
   Pipe pipe = Pipe::None;
-  /// Cycles until the warp may issue the next one.
+  /// Cycles until the warp may issue its next instruction.
   uint8_t stall = 0;
-  /// The counter that says when its result is there, and those for which it
-  /// waits, bit by bit: where results come after no fixed time.
+  /// Counter that signals a variable-latency result, and the mask of counters
+  /// to wait for.
   uint8_t counter = kCounters, waits = 0;
   Constants constants;
 };
 
-/// Instructions that are executed one after the other.
+/// Straight-line machine code.
 struct MachineBlock {
   std::vector<MachineInstr> code;
-  unsigned depth = 0; ///< loops around it
+  unsigned depth = 0; ///< number of surrounding loops
 };
 
-/// Whether a listing has a kernel.
 bool hasMachineCode(std::string_view text, std::string_view name);
 
-/// The blocks of a kernel in the order of the text; none where the listing
-/// does not have the kernel.
+/// Blocks of the kernel in the order of the text; empty if the listing lacks
+/// the kernel.
 std::vector<MachineBlock> readMachineCode(std::string_view text,
                                           std::string_view name);
 
-/// Whether nothing that follows in the text need be executed after it.
+/// Returns true if control never reaches the next instruction.
 bool isJump(std::string_view opcode);
 
-/// What gives an engine its work, which other instructions of the line prepare.
+/// Returns true for the instruction that starts an engine; the other
+/// instructions of its PTX line only prepare operands.
 bool givesWork(std::string_view opcode);
-/// mma.sync.
 bool isMmaSync(std::string_view opcode);
 
-/// The pipe of a machine instruction by its opcode ("IMAD", "UTMALDG").
+/// Returns the pipe of an opcode such as "IMAD" or "UTMALDG".
 Pipe pipeOf(std::string_view opcode);
 
 } // namespace mx::sim::time

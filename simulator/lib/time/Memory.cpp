@@ -1,4 +1,4 @@
-//===- Memory.cpp - L2 and HBM over time ----------------------------------===//
+//===- Memory.cpp - Timing of L2 and HBM ----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@ static unsigned parts(const Chip &chip) {
 
 Memory::Memory(const Chip &chip, Placement place, double mhz,
                std::shared_ptr<std::vector<Tags>> &l2)
-    // Memory has a clock of its own, and L2 where its rate is in nanoseconds.
+    // HBM has its own clock, as has L2 on chips with a rate per nanosecond.
     : l2Rate(chip.has(Fact::L2BytesPerNs)
                  ? chip[Fact::L2BytesPerNs] * 1000 / mhz
                  : chip[Fact::L2Bytes]),
@@ -50,22 +50,22 @@ Memory::Memory(const Chip &chip, Placement place, double mhz,
     uint64_t size = uint64_t(chip[Fact::L2Capacity] * kMiB) / parts(chip);
     l2 = std::make_shared<std::vector<Tags>>(parts(chip), Tags(size));
   }
-  // The bytes of earlier launches are there.
+  // Lines of earlier launches are present.
   for (Tags &part : *l2)
     part.settle();
   tags = l2;
 }
 
-/// Two dies, or parts of one, have half of the SMs and of L2 each. Which lines
-/// are where is not published: blocks of 4 KiB, spread like the lines over
-/// sets.
+/// Half of the chip (or die) that is home to the line. Each half has half of
+/// the SMs and of L2. The mapping is not published; the model hashes blocks of
+/// 4 KiB like lines to sets.
 unsigned Memory::homeOf(uint64_t line) {
   constexpr unsigned kBlockLines = 32;
   return Tags::mix(line / kBlockLines) >> 32 & 1;
 }
 
-/// Whether an SM of the same GPC has asked for the line a moment ago: both get
-/// it at once.
+/// Returns true if an SM of the same GPC requested the line within the window.
+/// Both receive the same response.
 bool Memory::isMerged(unsigned sm, uint64_t cycle, uint64_t line) {
   if (!window)
     return false;
@@ -77,9 +77,9 @@ bool Memory::isMerged(unsigned sm, uint64_t cycle, uint64_t line) {
   return isSame;
 }
 
-/// Each part of L2 keeps a copy of what its SMs read. What none has comes from
-/// HBM by way of the part that is its home, which keeps it as long as it has
-/// room. Whole sectors that are written need not be read first.
+/// Looks up a line. Each half of L2 caches the lines its SMs read. Lines in
+/// neither half are fetched from HBM through the home half, which keeps a copy
+/// while it has room. Full sectors are written without a fill.
 Memory::Found Memory::look(unsigned sm, uint64_t line, Traffic traffic) {
   bool isWrite = traffic == Traffic::Store;
   bool isStreamed = traffic == Traffic::Stream;
@@ -99,16 +99,16 @@ Memory::Found Memory::look(unsigned sm, uint64_t line, Traffic traffic) {
   return found;
 }
 
-/// How far a latency is between the least and the most. Slices of L2 are nearer
-/// to an SM or further away, and have 512 bytes in a row; channels of HBM are
-/// in different states.
+/// Position of a latency in its range, in [0, 1). L2 latency depends on the
+/// distance of the slice (512 contiguous bytes each), HBM latency on the state
+/// of the channel.
 double Memory::spreadOf(unsigned sm, uint64_t line, bool isHit) const {
   constexpr unsigned kSliceLines = 4;
   uint64_t place = isHit ? line / kSliceLines * ports.size() + sm : line;
   return double(Tags::mix(place) >> 40) / (1u << 24);
 }
 
-/// What looking for the line needs is on its way to a cache of the host.
+/// Prefetches the host memory for looking up `line`.
 void Memory::prefetch(unsigned sm, uint64_t line) const {
   for (const Tags &part : *tags)
     part.prefetch(line);
@@ -116,7 +116,7 @@ void Memory::prefetch(unsigned sm, uint64_t line) const {
     __builtin_prefetch(&recent[placement.gpcOf(sm)][placeOf(line)], 1);
 }
 
-/// Its channel is to move bytes.
+/// Adds bytes to the HBM channel of the line.
 void Memory::want(uint64_t line, double bytes) {
   size_t channel = channelOf(line);
   fetched += bytes;
@@ -134,9 +134,9 @@ Memory::Times Memory::pass(unsigned sm, uint64_t cycle, const Path &path,
   missed.clear();
   wanted.clear();
   double bytes = 0, work = 0;
-  uint64_t late = 0; ///< the line that comes last of those under way
+  uint64_t late = 0; ///< last arrival among lines in flight
   double cost = traffic == Traffic::Copy ? copyCost : 1;
-  constexpr size_t kAhead = 8; // lines that are fetched side by side
+  constexpr size_t kAhead = 8; // lookups that are prefetched
   for (size_t k = 0; k < pieces.size(); ++k) {
     const Piece &piece = pieces[k];
     if (k + kAhead < pieces.size())

@@ -1,10 +1,10 @@
-//===- Memory.h - L2 and HBM over time --------------------------*- C++ -*-===//
+//===- Memory.h - Timing of L2 and HBM --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A request passes the port of its SM, L2 and, for the lines that L2 does not
-// hold, HBM: each has a rate in bytes a cycle, and a latency comes on top once.
-// That bytes under way and throughput follow each other (Little, "A proof for
-// the queuing formula L = lambda W") is a result, no input.
+// A request passes the port of its SM, L2 and, on a miss, HBM. Each has a rate
+// in bytes per cycle; a latency is added once. Throughput as a function of
+// bytes in flight follows from both (Little, "A proof for the queuing formula L
+// = lambda W") and is not an input.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_TIME_MEMORY_H
@@ -19,8 +19,8 @@
 
 namespace mx::sim::time {
 
-/// Who asks: a copy engine, threads that load, those that load past L1, or
-/// anyone who stores.
+/// Source of a request: copy engine, load through L1, load that bypasses L1, or
+/// store.
 enum class Traffic : uint8_t { Copy, Load, Stream, Store };
 
 class Memory {
@@ -29,24 +29,24 @@ public:
          std::shared_ptr<std::vector<Tags>> &l2);
 
   struct Times {
-    uint64_t far = 0;    ///< cycles more, of L2 that is not the SM's own
-    uint64_t hits = 0;   ///< when the last byte has left L2
-    uint64_t misses = 0; ///< the same of HBM; 0: none was needed
-    /// The same of lines that others have asked HBM for, and that are under
-    /// way; 0: none.
+    uint64_t far = 0;    ///< extra cycles for data in the other half of L2
+    uint64_t hits = 0;   ///< cycle at which the last byte leaves L2
+    uint64_t misses = 0; ///< the same for HBM; 0 without misses
+    /// The same for lines that an earlier request is fetching from HBM; 0 if
+    /// there are none.
     uint64_t underWay = 0;
-    /// Up to what has taken them.
+    /// Paths up to these cycles.
     Path hitsPath, missesPath, underWayPath;
     Source hitsSource = Source::L2;
   };
-  /// `pieces` leave L2 for an SM, or come from one, from `cycle` on.
+  /// Moves `pieces` between L2 and the SM from `cycle` on.
   Times pass(unsigned sm, uint64_t cycle, const Path &path,
              const std::vector<Piece> &pieces, Traffic traffic);
 
   uint64_t lines = 0, hits = 0;
-  /// Bytes a cycle of both.
+  /// Rates in bytes per cycle.
   double l2Rate, hbmRate;
-  /// When L2 has taken the last bytes that were stored, and the path to that.
+  /// Cycle at which L2 has accepted the last stored byte, with its path.
   uint64_t stored = 0;
   Path storedPath;
   double l2Bytes() const { return moved; }
@@ -58,9 +58,10 @@ private:
   static unsigned homeOf(uint64_t line);
 
   struct Found {
-    Tags::Answer answer;        ///< of the part that is its home, or has it
-    Tags::Line *copy = nullptr; ///< that is made in another part
-    unsigned writesBack = 0;    ///< lines that had to go
+    Tags::Answer answer;        ///< lookup in the home half or the SM's half
+    Tags::Line *copy = nullptr; ///< line that was allocated as a copy in the
+                                ///< other half
+    unsigned writesBack = 0;    ///< number of evicted dirty lines
   };
   Found look(unsigned sm, uint64_t line, Traffic traffic);
   double spreadOf(unsigned sm, uint64_t line, bool isHit) const;
@@ -75,28 +76,28 @@ private:
     return Tags::mix(line) >> 20 & (kRecent - 1);
   }
   std::vector<std::vector<Asked>> recent;
-  uint64_t window; ///< in which requests are merged; 0: they are not
+  uint64_t window; ///< cycles in which requests are merged, or 0
 
-  /// Work of L2 for a byte that is written or that threads load, beside one of
-  /// a copy.
+  /// L2 work for a stored byte and for a byte loaded by threads, relative to a
+  /// byte of a copy.
   double writeWork, loadWork;
-  bool countsParts;    ///< of lines that are stored
-  bool storesApart;    ///< stores have a rate of their own
-  double portWork = 1; ///< of an SM's port, for a byte that threads load
-  double copyCost;     ///< bytes of HBM for one of a copy
+  bool countsParts;    ///< count partial lines of stores
+  bool storesApart;    ///< stores have their own rate
+  double portWork = 1; ///< port work for a byte loaded by threads
+  double copyCost;     ///< HBM bytes for a byte of a copy
   uint64_t l2Spread, hbmSpread;
   double moved = 0;
   std::shared_ptr<std::vector<Tags>> tags;
-  uint64_t fillLatency; ///< from HBM into L2
+  uint64_t fillLatency; ///< added for a fill from HBM into L2
   std::vector<Tags::Line *> missed;
-  uint64_t farLatency; ///< 0 where all of L2 is one
+  uint64_t farLatency; ///< 0 if L2 is not divided
   std::vector<Queue> ports;
-  std::vector<Queue> outputs; ///< what comes out of each part of L2 for its SMs
-  Queue slices;               ///< L2 itself
-  Queue stores;               ///< bytes that are stored
-  Queue input;                ///< parts of lines that are stored
-  /// HBM: parts of a row of addresses lie in one after the other, in an order
-  /// that mixes strides. Each works alone, so that some are late.
+  std::vector<Queue> outputs; ///< output of each half of L2 to its SMs
+  Queue slices;               ///< L2 as a whole
+  Queue stores;               ///< stored bytes
+  Queue input;                ///< partial lines of stores
+  /// HBM channels. Consecutive addresses alternate between channels in a hashed
+  /// order. Channels are independent, so their load is uneven.
   std::vector<Queue> channels;
   uint64_t channelLines;
   double fetched = 0;
@@ -104,7 +105,7 @@ private:
     size_t channel;
     double bytes;
   };
-  std::vector<Wanted> wanted; ///< of HBM by a request
+  std::vector<Wanted> wanted; ///< HBM bytes of the current request
   void want(uint64_t line, double bytes);
   size_t channelOf(uint64_t line) const {
     return (Tags::mix(line / channelLines) >> 32) % channels.size();

@@ -1,4 +1,4 @@
-//===- Model.cpp - a chip that runs a launch ------------------------------===//
+//===- Model.cpp - Modelled chip of a launch ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -11,8 +11,7 @@
 using namespace mx::sim;
 using namespace mx::sim::time;
 
-/// Tensor cores take the clock down as soon as a kernel has MMAs, however few.
-/// `isFixed`: it was asked for.
+/// Any MMA lowers the clock. `isFixed`: the user set the clock.
 static double clockOf(const Machine &machine, const Chip &chip, bool &isFixed) {
   isFixed = false;
   for (const auto &[key, value] : machine.config.timeChanges.figures)
@@ -26,9 +25,9 @@ static double clockOf(const Machine &machine, const Chip &chip, bool &isFixed) {
   return chip[Fact::BoostMHz];
 }
 
-/// Strong accesses and atomic operations that are not of shared memory, and
-/// what takes clusters that have not started. Handlers that need the turn ask
-/// for it themselves; where that is known before, it costs less.
+/// Finds strong accesses and atomics outside shared memory, and the launch
+/// control of other clusters. Handlers that need the turn also request it
+/// themselves; a static answer is cheaper.
 static std::vector<bool> findShared(const Program &program,
                                     const std::vector<Price> &prices) {
   std::vector<bool> all(prices.size());
@@ -70,8 +69,8 @@ Model::Model(Machine &machine, const Chip &table)
   findQuiet();
 }
 
-/// Where a latency is left out, what comes too early takes effect in the next
-/// window, at its own cycle.
+/// With a latency of 0, an effect inside the current window is delayed to the
+/// next window and keeps its cycle.
 uint64_t Model::window() const {
   constexpr uint64_t kLeast = 32;
   return std::max(kLeast, std::min({chip.cycles(Fact::L2Latency),

@@ -1,8 +1,8 @@
-//===- Model.h - a chip that runs a launch ----------------------*- C++ -*-===//
+//===- Model.h - Modelled chip of a launch ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What all shards of a launch have in common: figures, prices of instructions,
-// the SMs, of which each shard has its own, and L2 and HBM.
+// State shared by all shards: figures, prices, SMs (each owned by one shard),
+// L2 and HBM.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_TIME_MODEL_H
@@ -24,20 +24,20 @@ class Model {
 public:
   Model(Machine &machine, const Chip &table);
 
-  /// From now on no more is done of instructions than is said here.
+  /// Restricts the work done for each instruction to `work`.
   void leaveOut(const std::vector<Work> &work);
-  /// In fewer cycles nothing that an SM does reaches another one of another
-  /// cluster.
+  /// Lower bound, in cycles, of the time in which an SM can affect an SM of
+  /// another cluster.
   uint64_t window() const;
   uint64_t kernelStart() const { return chip.cycles(Fact::KernelStart); }
   uint64_t ctaStart() const { return chip.cycles(Fact::CtaStart); }
   uint64_t ctaIssue() const { return chip.cycles(Fact::CtaIssue); }
-  /// A CTA starts at `cycle`, after `path`: who gives CTAs out also sees their
-  /// ends.
+  /// Records the start of a CTA at `cycle` on `path`. The same hardware queue
+  /// also processes ends of CTAs.
   void giveCta(uint64_t cycle, const Path &path);
-  /// A CTA has ended at `cycle`, after `path`.
+  /// Records the end of a CTA at `cycle` on `path`.
   void endCta(uint64_t cycle, const Path &path);
-  /// `path`: that of the last end.
+  /// `path`: the path of the last end of a CTA.
   void finish(LaunchTime &time, uint64_t cycles, Path path);
 
 private:
@@ -48,23 +48,23 @@ private:
 
 public:
   const Chip chip;
-  const bool hasNoIssue; ///< the issue of instructions takes no time
+  const bool hasNoIssue; ///< issue takes no time
   bool hasFixedClock = false;
   const double mhz;
   const Registers registers;
   Schedule machineCode;
   std::vector<Price> prices;
   const bool hasMachineCode;
-  /// By instruction: whether clusters may see each other through it, so that it
-  /// needs the turn.
+  /// Instructions through which clusters may communicate, so they need the
+  /// turn.
   const std::vector<bool> isShared;
   std::vector<Multiprocessor> sms;
   Memory memory;
-  Queue ctaEnds; ///< the chip's work to start CTAs and to notice their ends
-  uint64_t ctasEnded = 0; ///< when that was the last one's
-  /// A load has passed on values that were left out.
+  Queue ctaEnds;          ///< processes starts and ends of CTAs
+  uint64_t ctasEnded = 0; ///< cycle at which the last end was processed
+  /// A load forwarded omitted values.
   bool passesOnLeftOut = false;
-  /// What lines cost; null where that was not asked for.
+  /// Costs by line, or null.
   std::unique_ptr<Lines> lines;
 };
 

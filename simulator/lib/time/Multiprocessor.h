@@ -13,10 +13,10 @@
 
 namespace mx::sim::time {
 
-/// What works in order: one after the other.
+/// Resource that serves requests in order.
 class Engine {
 public:
-  /// Works for `cycles` from `cycle` on at the earliest; when it is done.
+  /// Reserves `cycles` at or after `cycle`; returns the end.
   uint64_t work(uint64_t cycle, uint64_t cycles, const Path &asker) {
     if (cycle >= free)
       path = asker;
@@ -24,21 +24,23 @@ public:
     total += cycles;
     return free = begin + cycles;
   }
-  uint64_t begin = 0; ///< of the last
-  uint64_t total = 0; ///< so far
-  /// When it can begin with more.
+  uint64_t begin = 0; ///< start of the last request
+  uint64_t total = 0; ///< busy cycles so far
+  /// Cycle at which the engine is free.
   uint64_t next() const { return free; }
-  /// To the begin of the last; who asked for it takes it on to its end.
+  /// Path to the start of the last request. The requester extends the path to
+  /// its end.
   Path path;
 
 private:
   uint64_t free = 0;
 };
 
-/// A quarter of an SM. Who takes slots gets the last of them.
+/// SM sub-partition. Each function that reserves slots returns the last of
+/// them.
 class Quarter {
 public:
-  /// An SM has no more, and the first warps of CTAs may all be in one quarter.
+  /// Maximum of an SM: the first warps of all CTAs may share a sub-partition.
   static constexpr unsigned kMostWarps = 64;
   Quarter() { goOn.fill(~0ull); }
   uint64_t schedule(uint64_t cycle, uint64_t count = 1) {
@@ -47,12 +49,12 @@ public:
   uint64_t pipe(unsigned pipe, uint64_t cycle, uint64_t count = 1) {
     return board.take(pipe, kIntervals[pipe], cycle, count);
   }
-  /// Of mma.sync.
+  /// Reserves cycles of the tensor core for mma.sync.
   uint64_t tensor(uint64_t cycle, uint64_t count = 1) {
     return board.take(kPipes, 1, cycle, count);
   }
   Slots tensorMemory;
-  /// The place for the cycle at which a warp that lives in it goes on.
+  /// Returns the entry for the wake-up cycle of a new warp.
   uint64_t *enter() {
     unsigned k = unsigned(__builtin_ctzll(~living));
     living |= 1ull << k;
@@ -62,15 +64,15 @@ public:
     *place = ~0ull;
     living &= ~(1ull << (place - goOn.data()));
   }
-  /// Whether any of them goes on before.
+  /// Returns true if another warp resumes before `cycle`.
   bool hasBefore(uint64_t cycle) const {
     for (unsigned k = 0; living >> k; ++k)
       if (goOn[k] < cycle)
         return true;
     return false;
   }
-  /// A running wgmma takes `slots` of 8 of the scheduler, and every second one
-  /// of the pipes of arithmetic: its accumulators are in registers.
+  /// Reserves issue slots for a running wgmma, `slots` of every 8, and every
+  /// second slot of the arithmetic pipes: the accumulators are in registers.
   void giveToMmas(unsigned slots, uint64_t begin, uint64_t end, uint64_t now) {
     constexpr unsigned kOrder[] = {7, 5, 3, 1, 6, 2, 4, 0};
     uint64_t taken = 0;
@@ -82,22 +84,23 @@ public:
       board.block(unsigned(pipe), 0xccccccccccccccccull, begin, end, now);
   }
 
-  /// Slots from `cycle` on will be taken soon.
+  /// Prefetches the host memory of the slots at `cycle`.
   void prefetch(uint64_t cycle) const { board.prefetch(cycle); }
 
 private:
-  // No pipe takes the scheduler's column.
+  // Column 0 is the scheduler.
   static_assert(unsigned(Pipe::None) == 0 && kPipes < Board::kColumns);
   Board board;
-  uint64_t living = 0; ///< by place
+  uint64_t living = 0; ///< mask of occupied entries
   std::array<uint64_t, kMostWarps> goOn;
 };
 constexpr unsigned kQuarters = 4;
 
-/// Of tcgen05: mma, cp and shift.
+/// Pipe of tcgen05.mma, cp and shift.
 struct TensorPipe {
   Engine engine;
-  std::deque<uint64_t> begins; ///< of the last ones, as many as it can hold
+  std::deque<uint64_t> begins; ///< starts of queued operations, up to the
+                               ///< queue's capacity
 };
 
 struct Multiprocessor {
@@ -106,20 +109,20 @@ struct Multiprocessor {
     constants[0] = 0;
   }
   std::array<Quarter, kQuarters> quarters;
-  Slots shared; ///< accesses to shared memory and L1, one line each
+  Slots shared; ///< lines accessed in shared memory and L1
   Busy sharedBusy;
   Engine wgmma;
   TensorPipe pipe;
   Queue copies{1};      ///< cycles of the copy engine
-  Queue rows{1};        ///< of its rows that come in, where they are apart
-  double copyIssue = 0; ///< of them, those that boxes take
+  Queue rows{1};        ///< incoming rows, on chips with a rate of rows
+  double copyIssue = 0; ///< part of `copies` spent on issuing boxes
   Tags l1;
-  std::vector<uint64_t> constants; ///< when each line is there; ~0: not asked
-  /// Whether tensor maps may have changed, and those that it has fetched since.
+  std::vector<uint64_t> constants; ///< arrival of each line; ~0: not requested
+  /// Whether tensor maps may have changed, and the maps fetched since.
   bool hasChangedMaps = false;
   std::vector<uint64_t> maps;
   uint64_t issued = 0, sharedLines = 0;
-  uint64_t warpMmas = 0; ///< cycles of mma.sync in its quarters
+  uint64_t warpMmas = 0; ///< cycles of mma.sync in all sub-partitions
 };
 
 } // namespace mx::sim::time

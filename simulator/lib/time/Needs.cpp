@@ -1,15 +1,14 @@
-//===- Needs.cpp - which values decide something --------------------------===//
+//===- Needs.cpp - Backward slice of values that affect timing ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A slice backwards through the program (Weiser, "Program slicing"), from what
-// decides to what computes it. Registers are followed whatever the order of the
-// instructions, local memory as a whole: that may find a need where there is
-// none, never the other way round.
+// A backward slice (Weiser, "Program slicing") from the instructions that
+// affect timing. Registers are tracked flow-insensitively and local memory as a
+// whole, so the slice may be too large, never too small.
 //
-// What is stored to shared memory is computed where a load of shared memory
-// needs its result, and what is stored to global memory always, since another
-// kernel may load it. Results of MMAs are not: their bytes are marked as left
-// out, and a load that decides by such bytes ends the launch (LeftOut.h).
+// Stores to shared memory are in the slice if a needed load may read them,
+// stores to global memory always, since another kernel may load the data.
+// Results of MMAs are excluded: their bytes are marked as omitted, and a load
+// that depends on such bytes ends the launch (LeftOut.h).
 //===----------------------------------------------------------------------===//
 
 #include "Needs.h"
@@ -24,29 +23,29 @@ using namespace mx::sim::time;
 
 namespace {
 
-/// What an instruction does with its operands.
+/// Use of the operands.
 enum class Role : uint8_t {
-  Decides,    ///< by all of them
-  Computes,   ///< results
-  Gathers,    ///< results, of operands of other lanes
+  Decides,    ///< all operands affect timing
+  Computes,   ///< results from its operands
+  Gathers,    ///< results from operands of other lanes
   Loads,      ///< from an address
   Stores,     ///< to an address
-  Combines,   ///< atom and red: with what is in memory
-  Multiplies, ///< wgmma: descriptors decide
-  Fetches,    ///< tcgen05.ld: accumulators, its address decides
-  Unknown,    ///< any memory may decide
-  Calls,      ///< moves registers that are not among its operands
+  Combines,   ///< atom and red: an operand with memory
+  Multiplies, ///< wgmma: descriptors affect timing
+  Fetches,    ///< tcgen05.ld: accumulators; the address affects timing
+  Unknown,    ///< any memory may affect timing
+  Calls,      ///< moves registers that are not operands
 };
 
 struct RoleRow {
   std::string_view opcode;
-  std::string_view modifier; ///< that it has, as a prefix with '*'
+  std::string_view modifier; ///< required modifier; a prefix if it ends in '*'
   Role role;
 };
-// The first row that fits; DataFlow says the rest.
+// The first matching row counts; DataFlow covers other instructions.
 constexpr RoleRow kRoles[] = {
     {"activemask", "", Role::Decides},
-    // Its carry is no register.
+    // The carry is not a register.
     {"add", "cc", Role::Decides},
     {"addc", "", Role::Decides},
     {"atom", "", Role::Combines},
@@ -89,7 +88,7 @@ constexpr RoleRow kRoles[] = {
     {"wmma", "mma", Role::Gathers},
 };
 
-/// Others may wait for what such an access does.
+/// Returns true for accesses on which other threads may wait.
 bool isStrong(const ptx::Instruction &i) {
   constexpr std::string_view kStrong[] = {"volatile", "relaxed", "acquire",
                                           "release", "mmio"};
@@ -130,7 +129,6 @@ bool isMma(const ptx::Instruction &i) {
   return isWarpMma(i) || i.opcode == "tcgen05";
 }
 
-/// Kinds of memory.
 enum Kind : uint8_t { kShared = 1, kLocal = 2, kGlobal = 4 };
 
 uint8_t kindsOf(const ptx::Instruction &i, bool hasLocal) {
@@ -141,7 +139,7 @@ uint8_t kindsOf(const ptx::Instruction &i, bool hasLocal) {
     return kLocal;
   if (hasModifier(i, "global"))
     return kGlobal;
-  // Without calls these are never stored to.
+  // Without calls, these spaces are never written.
   if (hasModifier(i, "const") || hasModifier(i, "param*"))
     return 0;
   return kShared | kGlobal | (hasLocal ? kLocal : 0);
@@ -158,7 +156,7 @@ public:
       bool goesOn = next && next->source == program.info[k].source &&
                     next->source && !next->isFirst;
       lasts[k] = goesOn ? lasts[k + 1] : uint32_t(k);
-      // Values between its parts are not among its operands.
+      // Values between the parts are not operands.
       if (goesOn && (roles[k] != Role::Computes || roles[lasts[k]] != roles[k]))
         std::fill(&roles[k], &roles[lasts[k]] + 1, Role::Unknown);
     }
@@ -198,10 +196,10 @@ public:
 private:
   static constexpr uint32_t kNone = ~0u;
   struct Register {
-    uint32_t decider = kNone; ///< an instruction that decides by it
-    bool isStored = false;    ///< it may reach memory where it is wanted
-    bool isOfMma = false;     ///< it may hold what was made of an MMA
-    bool isLoaded = false;    ///< or was, through shared or local memory
+    uint32_t decider = kNone; ///< an instruction whose timing depends on it
+    bool isStored = false;    ///< may reach needed memory
+    bool isOfMma = false;     ///< may be derived from an MMA
+    bool isLoaded = false;    ///< derived through shared or local memory
   };
 
   template <class F>
@@ -220,14 +218,14 @@ private:
       if (Slot s = program.uses[info.firstUse + u]; !(s & kSlotConstant))
         f(registers[s / 4]);
   }
-  /// What an instruction of PTX writes, whichever of its parts is asked.
+  /// Visits the results of the PTX instruction that `k` is part of.
   template <class F>
   void forDefs(uint32_t k, F &&f) {
     const InstrInfo &info = program.info[lasts[k]];
     for (uint32_t d = 0; d < info.numDefs; ++d)
       f(registers[program.defs[info.firstDef + d] / 4]);
   }
-  /// Who decides by a result.
+  /// First instruction whose timing depends on a result of `k`.
   uint32_t decider(uint32_t k) {
     uint32_t by = kNone;
     forDefs(k, [&](Register &r) { by = std::min(by, r.decider); });
@@ -244,7 +242,7 @@ private:
   }
   bool isWanted(uint32_t k) { return decider(k) != kNone || isStored(k); }
 
-  //===-- Forwards: what is made of MMAs ----------------------------------===//
+  //===-- Forward: values derived from MMAs -------------------------------===//
 
   bool uses(uint32_t k, bool Register::*what) {
     bool any = false;
@@ -268,18 +266,18 @@ private:
     }
     if (!isLoad && (isMma(source) || usesMma(k)))
       mark(k, &Register::isOfMma);
-    // Of global memory LeftOut knows.
+    // LeftOut tracks global memory.
     if (isLoad ? kinds & mmaKinds & ~kGlobal
                : isMma(source) || uses(k, &Register::isLoaded))
       mark(k, &Register::isLoaded);
   }
 
-  //===-- Backwards: needs ------------------------------------------------===//
+  //===-- Backward: needed values -----------------------------------------===//
 
   uint8_t kindsOf(uint32_t k) const {
     return ::kindsOf(*program.info[k].source, program.localBytes != 0);
   }
-  /// `by`: who decides, or kNone for what is only stored.
+  /// `by`: the dependent instruction, or kNone if the value is only stored.
   void need(Slot s, uint32_t by) {
     if (s != kNoSlot && !(s & kSlotConstant))
       need(registers[s / 4], by);
@@ -293,14 +291,15 @@ private:
     need(program.code[k].guard, by);
     forUses(k, [&](Register &r) { need(r, by); });
   }
-  /// The operands serve as the results do.
+  /// Propagates the needs of the results to the operands.
   void passOn(uint32_t k) {
     if (uint32_t by = decider(k); by != kNone)
       needOperands(k, by);
     if (isStored(k))
       needOperands(k, kNone);
   }
-  /// A bulk copy to global memory of what is not made of MMAs.
+  /// Returns true for a bulk copy to global memory of values not derived from
+  /// MMAs.
   bool copiesValues(uint32_t k) {
     return hasModifier(*program.info[k].source, "bulk_group") &&
            (storesOthers || !(mmaKinds & kShared));
@@ -309,13 +308,13 @@ private:
     changed |= kinds & ~wantedKinds;
     wantedKinds |= kinds;
   }
-  /// Whether what a store or an atomic operation brings is wanted in memory.
+  /// Returns true if the operand of a store or atomic is needed in memory.
   bool isWantedInMemory(uint32_t k) {
     uint8_t kinds = kindsOf(k);
     if (kinds == kLocal)
       return wantedKinds & kLocal;
-    // What is not followed through memory is mostly a tile of results on its
-    // way to global memory.
+    // Values derived through memory are usually a tile of results on its way to
+    // global memory.
     return kinds & (wantedKinds | kGlobal) &&
            !uses(k,
                  kinds == kGlobal ? &Register::isLoaded : &Register::isOfMma);
@@ -330,7 +329,7 @@ private:
       return needOperands(k, k);
     case Role::Decides:
     case Role::Calls:
-      need(i.a, k); // of a branch
+      need(i.a, k); // guard of a branch
       if (program.info[k].flow == DataFlow::Loads)
         needMemory(kinds);
       if (copiesValues(k))
@@ -357,7 +356,7 @@ private:
       if (roles[k] == Role::Loads)
         return;
       passOn(k);
-      // It may be local memory, where nothing is marked.
+      // The access may be to local memory, where bytes are not marked.
       if (kinds != kLocal && kinds & kLocal && usesMma(k))
         needOperands(k, k);
       if (isWantedInMemory(k))
@@ -402,10 +401,11 @@ private:
   const size_t size;
   std::vector<Register> registers;
   std::vector<Role> roles;
-  /// The last of what the same instruction of PTX has become.
+  /// Index of the last part of each PTX instruction.
   std::vector<uint32_t> lasts;
   uint8_t wantedKinds = 0, mmaKinds = 0;
-  bool storesOthers = false; ///< than results of MMAs, to shared memory
+  bool storesOthers = false; ///< stores other than MMA results reach shared
+                             ///< memory
   bool changed = false;
 };
 

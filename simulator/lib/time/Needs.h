@@ -1,10 +1,9 @@
-//===- Needs.h - which values decide something ------------------*- C++ -*-===//
+//===- Needs.h - Values that affect timing ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where only the time of a launch counts, values are computed as far as they
-// can decide something: a branch, which lanes access memory, an address, an
-// operand of a barrier or of an engine. All others are left out, and their
-// instructions only take their time.
+// In launches without data, values are computed only if they can affect timing:
+// branches, guards of accesses, addresses, and operands of barriers and
+// engines. Other instructions only take time.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_TIME_NEEDS_H
@@ -14,32 +13,32 @@
 
 namespace mx::sim::time {
 
-/// What is done of an instruction.
+/// Work that remains for an instruction.
 struct Work {
   enum Part : uint8_t {
     All,
-    Time, ///< nothing but to take its time
-    /// The same, where all lanes of the warp are there: they need not meet.
+    Time, ///< timing only
+    /// Timing only, with all lanes active: no reconvergence is needed.
     TimeTogether,
-    Access, ///< a load or store goes to its addresses, and moves nothing
+    Access, ///< computes addresses, moves no data
   } part = All;
-  // What it does with bytes of memory.
-  bool leavesOut = false; ///< it does not store what it should
+  // Effects on memory.
+  bool leavesOut = false; ///< omits its store
   bool stores = false;
-  bool decides = false;  ///< something decides by what it loads
-  bool passesOn = false; ///< it loads what is stored again
+  bool decides = false;  ///< its result affects timing
+  bool passesOn = false; ///< its result is stored again
 };
 
 struct Needs {
-  std::vector<Work> work; ///< by instruction
-  /// No byte of shared memory decides anything: copies need not move them.
+  std::vector<Work> work; ///< indexed by instruction
+  /// No byte of shared memory affects timing: copies need not move data.
   bool leavesOutShared = false;
-  /// The instruction that decides by an MMA, so that all values are computed,
-  /// or null.
+  /// Instruction whose timing depends on an MMA, which requires all values; or
+  /// null.
   const InstrInfo *ofMmas = nullptr;
 };
 
-/// `onlyMmas`: all else is computed, whatever it is good for.
+/// `onlyMmas`: omit MMAs only.
 Needs findNeeds(const Program &program, bool onlyMmas);
 
 } // namespace mx::sim::time

@@ -1,4 +1,4 @@
-//===- Placement.cpp - which GPC an SM is in ------------------------------===//
+//===- Placement.cpp - Assignment of SMs to GPCs --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -8,7 +8,8 @@
 
 using namespace mx::sim::time;
 
-/// SMs of each GPC: pairs of them, as even as can be, more in the last ones.
+/// Sizes of the GPCs: an even number of SMs each, as equal as possible, larger
+/// GPCs last.
 static std::vector<unsigned> sizesOf(unsigned count, unsigned sms) {
   unsigned pairs = (sms + 1) / 2;
   std::vector<unsigned> sizes;
@@ -19,7 +20,7 @@ static std::vector<unsigned> sizesOf(unsigned count, unsigned sms) {
 
 Placement::Placement(const Chip &chip, unsigned sms, uint64_t used,
                      unsigned cluster)
-    // Without GPCs there are two halves all the same.
+    // A chip without the figure has two halves.
     : count(chip.has(Fact::Gpcs) ? unsigned(chip[Fact::Gpcs]) : 2) {
   std::vector<unsigned> room = sizesOf(count, sms);
   gpcs.resize(sms);
@@ -42,7 +43,7 @@ Placement::Placement(const Chip &chip, unsigned sms, uint64_t used,
     }
     return;
   }
-  // How many of those that are used each GPC has; the others come last.
+  // Number of used SMs in each GPC; unused SMs come last.
   std::vector<unsigned> counts(count);
   for (uint64_t k = 0; k < used; ++k) {
     next(1);

@@ -1,9 +1,9 @@
-//===- Prices.cpp - what instructions of PTX cost -------------------------===//
+//===- Prices.cpp - Costs of PTX instructions -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Rates of pipes are measured for a sample of the instructions
-// (29571104fae6:benchmarks/chip/results/h200.json, lanes a cycle). The machine
-// instructions for each of PTX were counted in kernels for sm_90a.
+// (29571104fae6:benchmarks/chip/results/h200.json, lanes per cycle). Counts of
+// machine instructions are taken from kernels for sm_90a.
 //===----------------------------------------------------------------------===//
 
 #include "Schedule.h"
@@ -18,12 +18,12 @@ using namespace mx::sim::time;
 
 namespace {
 
-/// kHolds: what comes after waits for the latency, too.
+/// kHolds: later instructions also wait for the latency.
 enum Flag : uint8_t { kPoint = 1, kEnds = 2, kHolds = 4, kJumps = 8 };
 
 struct PriceRow {
   std::string_view opcode;
-  std::string_view modifier; ///< that it has, as a prefix with '*'
+  std::string_view modifier; ///< required modifier; a prefix if it ends in '*'
   uint8_t slots;
   Pipe pipe;
   Fact latency;
@@ -34,15 +34,15 @@ constexpr Fact kAlu = Fact::AluLatency, kFloat = Fact::FloatLatency,
                kSpecial = Fact::SpecialLatency, kWarp = Fact::WarpLatency,
                kNone = Fact::Count;
 
-// The first row that fits.
+// The first matching row counts.
 constexpr PriceRow kPrices[] = {
-    // What ptxas leaves out, or folds into other instructions.
+    // Dropped or folded by ptxas.
     {"ld", "param*", 0, Pipe::None, kNone},
     {"cvta", "", 0, Pipe::None, kNone},
     {"isspacep", "", 1, Pipe::Alu, kAlu},
     {"mapa", "", 1, Pipe::Alu, kAlu},
     {"getctarank", "", 1, Pipe::Alu, kAlu},
-    // Memory. Waiting for memory and for shared memory comes on top.
+    // Memory. Waits for memory and shared memory are added by the engines.
     {"ld", "volatile", 1, Pipe::None, kNone, kPoint},
     {"ld", "relaxed", 1, Pipe::None, kNone, kPoint},
     {"ld", "acquire", 1, Pipe::None, kNone, kPoint},
@@ -67,7 +67,7 @@ constexpr PriceRow kPrices[] = {
     // Engines.
     {"wgmma", "mma_async", 3, Pipe::None, kNone, kPoint},
     {"wgmma", "", 1, Pipe::None, kNone, kPoint},
-    // Beside the accesses to tensor memory.
+    // Without the accesses to tensor memory.
     {"tcgen05", "ld", 1, Pipe::None, kNone},
     {"tcgen05", "st", 1, Pipe::None, kNone},
     {"tcgen05", "wait::*", 1, Pipe::None, kNone, kEnds},
@@ -184,7 +184,7 @@ Price make(const Chip &chip, uint8_t slots, Pipe pipe, Fact latency,
   return p;
 }
 
-/// A move of registers vanishes; one of a special register does not.
+/// Moves of registers are dropped, moves of special registers are not.
 Price priceOfMove(const ptx::Instruction &i, const Chip &chip) {
   bool isSpecial = std::any_of(
       i.operands.begin(), i.operands.end(), [](const ptx::Operand &o) {
@@ -194,8 +194,8 @@ Price priceOfMove(const ptx::Instruction &i, const Chip &chip) {
   return isSpecial ? make(chip, 1, Pipe::Alu, kWarp, 0) : Price();
 }
 
-/// Cycles of a quarter's tensor core for m16n8k16 and the like, whose rate goes
-/// with the bits of the elements of A.
+/// Cycles of a sub-partition's tensor core for m16n8k16 and similar shapes. The
+/// rate depends on the bits of the elements of A.
 uint16_t tensorCycles(const ptx::Instruction &i, const Chip &chip) {
   uint64_t products = 0;
   unsigned bits = 0;
@@ -210,7 +210,7 @@ uint16_t tensorCycles(const ptx::Instruction &i, const Chip &chip) {
         break;
     if (sizes[0] && sizes[1] && sizes[2])
       products = uint64_t(sizes[0]) * sizes[1] * sizes[2];
-    // The types are those of D, A, B and C.
+    // Types are in the order D, A, B, C.
     if (m == "bf16" || m == "f16")
       bits = 16;
     else if (m == "tf32" && bits != 16)
@@ -218,7 +218,7 @@ uint16_t tensorCycles(const ptx::Instruction &i, const Chip &chip) {
     else if (m == "f64")
       bits = 64;
     else if (m == "e4m3" || m == "e5m2")
-      bits = chip.number == 90 ? 16 : 8; // Hopper takes them for halves
+      bits = chip.number == 90 ? 16 : 8; // Hopper converts to halves
     else if (m == "s8" || m == "u8")
       bits = 8;
   }
@@ -234,7 +234,7 @@ Price priceOf(const ptx::Instruction &i, const Chip &chip) {
     if (row.opcode != i.opcode || !hasModifier(i, row.modifier))
       continue;
     Price p = make(chip, row.slots, row.pipe, row.latency, row.flags);
-    // Halves one after the other.
+    // Upper and lower half are computed in sequence.
     if (isWide(i) && (i.opcode == "mad" || i.opcode == "div" ||
                       i.opcode == "rem" || i.opcode == "shfl"))
       setSlots(p, row.pipe, 3 * row.slots);
@@ -244,18 +244,19 @@ Price priceOf(const ptx::Instruction &i, const Chip &chip) {
     p.passesL1 = i.opcode == "ld" && hasModifier(i, "L1::no_allocate");
     if (row.latency == Fact::MmaSyncLatency)
       p.tensor = tensorCycles(i, chip);
-    // Two of halves.
+    // Converted operands take two MMAs of halves.
     if (p.tensor && chip.number == 90 &&
         (hasModifier(i, "e4m3") || hasModifier(i, "e5m2")))
       setSlots(p, Pipe::None, 2);
     return p;
   }
-  // The others work on integers and bits, halves one after the other.
+  // Remaining instructions are integer and bitwise; wide types take two or
+  // more.
   uint8_t slots = !isWide(i) ? 1 : i.opcode == "mul" ? 4 : 2;
   return make(chip, slots, Pipe::Alu, kAlu, 0);
 }
 
-/// Whether a few instructions after a test go back to it where it has failed.
+/// Returns true if a branch shortly after the test repeats it on failure.
 bool isRepeated(const Program &program, size_t test) {
   constexpr size_t kNear = 8;
   size_t end = std::min(program.code.size(), test + kNear);
@@ -270,7 +271,7 @@ bool isRepeated(const Program &program, size_t test) {
 }
 
 bool isPeek(const Program &program, size_t k) {
-  constexpr size_t kOperands = 3; // beside the time that it may wait
+  constexpr size_t kOperands = 3; // without the time limit
   const ptx::Instruction &i = *program.info[k].source;
   return i.opcode == "mbarrier" && hasModifier(i, "try_wait") &&
          i.operands.size() <= kOperands && !isRepeated(program, k);
@@ -285,7 +286,7 @@ std::vector<Price> mx::sim::time::pricesOf(const Program &program,
   std::vector<Price> prices(program.code.size());
   for (size_t k = 0; k < prices.size(); ++k) {
     const InstrInfo &info = program.info[k];
-    // Where lanes meet, and what else the text does not name, takes no time.
+    // Reconvergence points and other instructions without PTX take no time.
     if (!info.source || program.code[k].fn == converge)
       continue;
     Handler fn = program.code[k].fn;

@@ -1,8 +1,8 @@
-//===- Prices.h - what instructions of PTX cost -----------------*- C++ -*-===//
+//===- Prices.h - Costs of PTX instructions ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A table by opcode, type and width. ptxas makes other code of PTX than one
-// instruction for each: it drops moves, and 64-bit arithmetic takes several.
+// A table by opcode, type and width. ptxas does not map PTX to machine code one
+// to one: moves are dropped, 64-bit arithmetic takes several instructions.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_TIME_PRICES_H
@@ -14,68 +14,69 @@
 
 namespace mx::sim::time {
 
-/// The pipes of a scheduler. An instruction of a warp takes a pipe of 32 lanes
-/// for one cycle, one of 16 lanes for two.
+/// Pipes of a scheduler. A warp instruction occupies a 32-lane pipe for one
+/// cycle and a 16-lane pipe for two.
 enum class Pipe : uint8_t {
   None,
   Fma,      ///< 32 lanes: f32
   Alu,      ///< 16 lanes: integers, logic, comparisons, conversions of pairs
-  Multiply, ///< 16 lanes: products of integers and of halves
+  Multiply, ///< 16 lanes: integer and half multiplication
   Convert,  ///< 8 lanes: shfl, conversions to 8 bits
   Special,  ///< 4 lanes: functions, conversions of integers
-  Uniform,  ///< one value for a warp
+  Uniform,  ///< one value per warp
   Count
 };
 constexpr unsigned kPipes = unsigned(Pipe::Count);
-/// Cycles that an instruction takes each pipe.
+/// Cycles that an instruction occupies each pipe.
 constexpr std::array<unsigned, kPipes> kIntervals = {1, 1, 2, 2, 4, 8, 2};
 
 struct Price {
-  /// Machine instructions by pipe; each takes a slot of the scheduler.
+  /// Machine instructions by pipe. Each takes a scheduler slot.
   std::array<uint8_t, kPipes> counts = {};
-  uint16_t slots = 0;   ///< all of them
-  uint16_t latency = 0; ///< until the result can be used
-  uint16_t tensor = 0;  ///< cycles of the quarter's tensor core: mma.sync
-  Cause cause = kIssue; ///< of the latency
-  /// Warps see each other in it: executed in the order of time.
+  uint16_t slots = 0;   ///< sum of `counts`
+  uint16_t latency = 0; ///< cycles until the result is available
+  uint16_t tensor = 0;  ///< tensor-core cycles of mma.sync
+  Cause cause = kIssue; ///< cause of the latency
+  /// Synchronization point: executed in the order of time.
   bool isPoint = false;
-  /// mbarrier.try_wait that may fail: no loop repeats it, and the program does
-  /// not say how long it may wait.
+  /// mbarrier.try_wait outside of a polling loop and without a time limit: it
+  /// may fail.
   bool isPeek = false;
-  /// It asks L2, whose answers depend on who came first.
+  /// Requests L2, whose responses depend on the order of requests.
   bool isRequest = false;
-  /// L1 does not keep what it loads.
+  /// Bypasses L1.
   bool passesL1 = false;
-  /// What comes after in the text is not executed before.
+  /// Later instructions of the text are not issued before.
   bool endsBlock = false;
-  /// What comes after begins when the result is there.
+  /// Later instructions wait for the result.
   bool holds = false;
   bool isBranch = false;
 
   //===-- With machine code (Schedule.h) ----------------------------------===//
 
-  uint32_t block = 0;     ///< Schedule::begins
-  uint32_t place = 0;     ///< cycles from the begin of its block to its issue
-  uint32_t length = 0;    ///< of its block, in cycles
-  uint8_t stall = 0;      ///< cycles from the issue of its last to the next
-  bool isLeader = false;  ///< the first of its block
-  bool isLast = false;    ///< and the last
-  bool isFree = false;    ///< other instructions' machine code does its work
-  bool isDropped = false; ///< ptxas has found it unnecessary
-  bool jumps = true;      ///< its machine code has a branch
-  bool isIndexed = false; ///< it loads constants, and a register says which
+  uint32_t block = 0;     ///< index in Schedule::begins
+  uint32_t place = 0;     ///< cycles from the start of the block to the issue
+  uint32_t length = 0;    ///< of the block, in cycles
+  uint8_t stall = 0;      ///< cycles from the issue of its last machine
+                          ///< instruction to the next
+  bool isLeader = false;  ///< first of its block
+  bool isLast = false;    ///< last of its block
+  bool isFree = false;    ///< covered by machine code of other instructions
+  bool isDropped = false; ///< eliminated by ptxas
+  bool jumps = true;      ///< machine code contains a branch
+  bool isIndexed = false; ///< loads constants at an offset in a register
   Work work;
-  /// Instructions from here on, one after the other, that take no time and of
-  /// which nothing but registers knows.
+  /// Length of the run from here on of instructions that take no time and
+  /// change registers only.
   uint16_t quiet = 0;
-  /// Executes it where not all of it is done, else null.
+  /// Handler of an instruction with reduced work, or null.
   Handler instead = nullptr;
 };
 
 struct Schedule;
 
-/// The price of each instruction of a program. `listing`: its machine code
-/// (MachineCode.h), or empty; `schedule`: the part of it that is the kernel's.
+/// Prices by instruction. `listing`: machine code (MachineCode.h), or empty.
+/// `schedule` receives the kernel's part of it.
 std::vector<Price> pricesOf(const Program &program, const Chip &chip,
                             std::string_view listing, Schedule &schedule);
 

@@ -1,4 +1,4 @@
-//===- Queue.h - what many wait for -----------------------------*- C++ -*-===//
+//===- Queue.h - Contended rates with their causes --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -10,11 +10,11 @@
 
 namespace mx::sim::time {
 
-/// Why something is busy: the path of the request that found it idle. It has
-/// worked since then, so that who waits for it goes on from there.
+/// Cause of a busy resource: the path of the request that found it idle. The
+/// resource has worked since, so waiting requests continue that path.
 class Busy {
 public:
-  /// A request at `cycle`. The path on which it is served.
+  /// Returns the path of a request at `cycle`.
   const Path &serve(uint64_t cycle, bool hasToWait, const Path &asker) {
     if (!hasToWait || since.cycle() > cycle)
       since = asker;
@@ -25,13 +25,13 @@ private:
   Path since;
 };
 
-/// A rate, and why it is busy.
+/// Rate that records why it is busy.
 class Queue {
 public:
   explicit Queue(double perCycle = 1) : rate(perCycle) {}
 
-  /// As Rate::take; path() is that of the request afterwards, up to where the
-  /// rate has taken it.
+  /// Reserves like Rate::take. Afterwards path() is the request's path up to
+  /// its service.
   uint64_t take(uint64_t cycle, double amount, const Path &asker) {
     uint64_t end = rate.take(cycle, amount);
     bool hasToWait = end > cycle + rate.least(amount) + Rate::kBucket;

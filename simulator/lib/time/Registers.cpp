@@ -1,4 +1,4 @@
-//===- Registers.cpp - registers that instructions wait for ---------------===//
+//===- Registers.cpp - Register uses and definitions ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -33,8 +33,7 @@ Registers::Registers(const Program &program) {
       add(program.uses[info.firstUse + u]);
     add(program.code[k].guard);
     of.writes = first = uint32_t(parts.size());
-    // Accumulators of wgmma are read after a wait, which ends later than the
-    // issue.
+    // Accumulators of wgmma are available after a wait instruction.
     if (!info.source || info.source->opcode != "wgmma")
       for (uint32_t d = 0; d < info.numDefs; ++d)
         add(program.defs[info.firstDef + d]);

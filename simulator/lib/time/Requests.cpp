@@ -1,10 +1,9 @@
-//===- Requests.cpp - what L2 and HBM are asked for -----------------------===//
+//===- Requests.cpp - Requests to L2 and HBM ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// SMs see each other through L2 and HBM, so that all requests of a window get
-// their answers at its end, in the order of time. No answer comes earlier than
-// that. Until then an operation has no time at which it takes effect, and who
-// reads a register that a load writes waits.
+// SMs share L2 and HBM, so the requests of a window are answered at its end, in
+// the order of time. No response arrives within the window. Until then an
+// operation has no completion time, and a reader of a loaded register waits.
 //===----------------------------------------------------------------------===//
 
 #include "Stopwatch.h"
@@ -34,7 +33,7 @@ Stopwatch::Request &Stopwatch::newRequest(Warp &w, uint64_t cycle,
   return r;
 }
 
-/// The paths of the answer are those of no other shard.
+/// Copies the paths of the response to this shard.
 Memory::Times Stopwatch::pass(Warp &w, uint64_t cycle, const Path &path,
                               const std::vector<Piece> &pieces,
                               Traffic traffic) {
@@ -97,14 +96,14 @@ void Stopwatch::answer(Request &r) {
 // Accesses of threads
 //===----------------------------------------------------------------------===//
 
-/// What an access asks for has left its source at `cycle`.
+/// Returns the arrival of data that leaves its source at `cycle`.
 Moment Stopwatch::arrivalOf(Warp &w, uint64_t cycle, Source source,
                             const Path &path) {
   cycle += chip.cycles(infoOf(source).latency);
   return Moment(cycle, source, w.requests->add(path));
 }
 
-/// The latest counts.
+/// Returns the latest arrival.
 Moment Stopwatch::arrivalOf(Warp &w, Memory::Times &times) {
   Moment latest =
       arrivalOf(w, times.hits + times.far, times.hitsSource, times.hitsPath);
@@ -117,7 +116,7 @@ Moment Stopwatch::arrivalOf(Warp &w, Memory::Times &times) {
   return latest;
 }
 
-/// For `pieces`.
+/// Requests `pieces`.
 void Stopwatch::askForThreads(Warp &w, uint64_t cycle, const Path &path,
                               Traffic traffic) {
   if (hasTurn) {
@@ -144,8 +143,9 @@ void Stopwatch::askForThreads(Warp &w, uint64_t cycle, const Path &path,
   r.load = running;
 }
 
-/// When the results of the running instruction are there, of which `known` is
-/// known.
+/// Returns the moment at which all results of the running instruction are
+/// available; open while requests are unanswered. `known`: latest known
+/// arrival.
 Moment Stopwatch::openMoment(Moment known, const Instr *i) {
   if (running == kNone)
     return known;
@@ -154,8 +154,8 @@ Moment Stopwatch::openMoment(Moment known, const Instr *i) {
   return Moment::open(std::exchange(running, kNone));
 }
 
-/// It is known when all of a load comes. Who waits for that goes on where it
-/// has stopped: ptxas may have put much of what comes then before the wait.
+/// Completes a load. A waiting group resumes at the same instruction, because
+/// ptxas may have placed later code before the wait.
 void Stopwatch::fill(Warp &w, uint32_t number) {
   const Load load = loads[number];
   freeLoads.push_back(number);

@@ -1,4 +1,4 @@
-//===- Schedule.cpp - where ptxas has put instructions --------------------===//
+//===- Schedule.cpp - Machine code schedule of PTX instructions -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -20,17 +20,16 @@ using namespace mx::sim::time;
 
 namespace {
 
-/// The blocks of the PTX: the first instruction of each, and how they follow
-/// each other.
+/// Control flow graph of the PTX.
 struct TextBlocks {
   TextBlocks(const Program &program, const std::vector<Price> &prices);
-  std::vector<uint32_t> blockOf; ///< of each instruction
+  std::vector<uint32_t> blockOf; ///< block of each instruction
   std::vector<uint32_t> first;
   Flow flow;
   std::map<uint32_t, uint32_t> ofLine;
-  /// By line, what the table of prices says of it.
+  /// Prices by line, for each pipe.
   std::map<uint32_t, std::array<uint8_t, kPipes>> counts;
-  std::set<uint32_t> mmas; ///< lines of mma.sync
+  std::set<uint32_t> mmas; ///< lines with mma.sync
 
 private:
   std::vector<std::vector<uint32_t>> waysOf(const Program &program) const;
@@ -74,7 +73,7 @@ TextBlocks::TextBlocks(const Program &program,
   flow = Flow(waysOf(program));
 }
 
-/// From each block to those that may come next.
+/// Successors of each block.
 std::vector<std::vector<uint32_t>>
 TextBlocks::waysOf(const Program &program) const {
   size_t n = first.size();
@@ -93,8 +92,8 @@ TextBlocks::waysOf(const Program &program) const {
   return next;
 }
 
-/// The tables of lines name lines before those of wgmma.mma_async. Machine
-/// code has as many of them after a wgmma.fence as the PTX.
+/// Corrects the lines of wgmma.mma_async, for which line tables name earlier
+/// lines. Machine code and PTX have equally many of them after a wgmma.fence.
 void findWgmmas(std::vector<MachineBlock> &machine, const Program &program) {
   std::vector<uint32_t> lines;
   for (const InstrInfo &info : program.info)
@@ -118,9 +117,9 @@ bool isTestOf(const ptx::Instruction &i) {
          (hasModifier(i, "try_wait") || hasModifier(i, "test_wait"));
 }
 
-/// ptxas takes the first round of a loop that tests an mbarrier out of the
-/// loop, where mostly it is the only one, with the line before the loop. It
-/// becomes a block of its own, with the lines and the depth of the loop.
+/// ptxas peels the first iteration of a loop that tests an mbarrier, usually
+/// the only one, and assigns the preceding line. Makes the iteration a block
+/// with the lines and depth of the loop.
 void findTests(std::vector<MachineBlock> &machine, const Program &program,
                const TextBlocks &text) {
   struct Loop {
@@ -167,7 +166,8 @@ void findTests(std::vector<MachineBlock> &machine, const Program &program,
   machine = std::move(cut);
 }
 
-/// A block of machine code, and how often it repeats the PTX.
+/// Block of machine code assigned to a block of PTX, and its number of copies
+/// of the PTX.
 struct Share {
   const MachineBlock *block;
   uint32_t owner;
@@ -175,9 +175,9 @@ struct Share {
   std::set<uint32_t> lines;
 };
 
-/// How often four of five opcodes of a line occur at least: a line may have
-/// several of one opcode, and unrolled loops count but once. Of a pipe of which
-/// the table of prices has N for the line, N are one.
+/// Number of copies: four of five opcodes of the lines occur at least as often.
+/// A line may need an opcode several times. If the price table has N machine
+/// instructions of a pipe for the line, N count as one copy.
 unsigned countCopies(const MachineBlock &block, const TextBlocks &text) {
   std::map<std::pair<uint32_t, std::string_view>, unsigned> found;
   std::map<std::string_view, Pipe> pipes;
@@ -201,9 +201,9 @@ unsigned countCopies(const MachineBlock &block, const TextBlocks &text) {
 
 constexpr uint32_t kNoOwner = ~0u;
 
-/// Of blocks in as many loops as the machine code, those that have a good part
-/// of it, and what they are all under: ptxas makes one block of both ways of a
-/// branch.
+/// Returns the block of PTX that owns the machine code. Candidates have the
+/// same loop depth and a large share of the instructions. ptxas may merge both
+/// sides of a branch, so the owner is their common dominator.
 uint32_t ownerOf(const std::map<uint32_t, unsigned> &votes, unsigned depth,
                  const TextBlocks &text) {
   for (bool anyDepth : {false, true}) {
@@ -226,8 +226,8 @@ uint32_t ownerOf(const std::map<uint32_t, unsigned> &votes, unsigned depth,
   return kNoOwner;
 }
 
-/// The parts of each block of the PTX that an execution of it goes through:
-/// what others have already is a copy of theirs.
+/// Machine code of each PTX block along one execution. Blocks with lines that
+/// are already covered are copies and are dropped.
 std::vector<std::vector<Share>>
 partsOf(const std::vector<MachineBlock> &machine, const TextBlocks &text) {
   std::vector<std::vector<Share>> parts(text.first.size());
@@ -270,14 +270,14 @@ partsOf(const std::vector<MachineBlock> &machine, const TextBlocks &text) {
   return parts;
 }
 
-/// Of machine code: results that come later, and whose.
+/// Counter of variable-latency results.
 struct Counter {
   uint32_t line = 0, ready = 0;
   bool isConstant = false;
-  std::vector<uint32_t> lines; ///< of the PTX, since it was waited for
+  std::vector<uint32_t> lines; ///< PTX lines since the last wait
 };
 
-/// No register of the PTX has what it gives.
+/// Returns true if no PTX register holds the result.
 bool isConstant(std::string_view opcode) {
   return opcode.substr(0, 3) == "LDC" || opcode.substr(0, 3) == "S2R" ||
          opcode.substr(0, 4) == "S2UR";
@@ -293,18 +293,18 @@ uint32_t latencyOf(const MachineInstr &i, const Chip &chip) {
                                  : 0;
 }
 
-/// Cycles for which an instruction keeps those after it, beside its stall.
+/// Cycles that an instruction delays its successors in addition to its stall.
 uint32_t holdOf(std::string_view opcode, const Chip &chip) {
   if (opcode.substr(0, 7) == "IMAD.HI")
     return uint32_t(chip.cycles(Fact::HighProduct));
   return opcode == "YIELD" ? uint32_t(chip.cycles(Fact::Yield)) : 0;
 }
 
-/// A listing is of another text of the kernel where less than a quarter of its
-/// lines are instructions there.
+/// A listing belongs to another version of the kernel if fewer than a quarter
+/// of its lines are instructions.
 constexpr size_t kMostPerKnown = 4;
 
-/// The registers that the lines of a program write.
+/// Registers written by each PTX line.
 class LineWrites {
 public:
   explicit LineWrites(const Program &program) {
@@ -314,7 +314,8 @@ public:
         for (Registers::Part part : registers.writes(k))
           of[program.info[k].line][part.word] |= part.bits;
   }
-  /// A list in `lists` of what the lines write; 0 where that is nothing.
+  /// Adds the registers that `lines` write to `lists`; returns the index, or 0
+  /// if there are none.
   uint32_t add(std::vector<std::vector<Registers::Part>> &lists,
                const std::vector<uint32_t> &lines) const {
     std::map<uint32_t, uint64_t> all;
@@ -331,12 +332,12 @@ public:
   }
 
 private:
-  /// By line, bits by word.
+  /// Bits by word, by line.
   std::map<uint32_t, std::map<uint32_t, uint64_t>> of;
 };
 
-/// The numbers of lines of constants. Loads have a cache of their own, apart
-/// from that of operands and of loads into uniform registers.
+/// Numbers of constant lines. Loads use another cache than operands and loads
+/// into uniform registers.
 class ConstantLines {
 public:
   ConstantLines(const std::vector<MachineBlock> &machine,
@@ -371,10 +372,10 @@ private:
   uint32_t &last;
 };
 
-/// Of a line of PTX in the parts of its block.
+/// Location of a PTX line in the machine code of its block.
 struct Place {
   uint32_t at = ~0u;
-  uint32_t step = 0; ///< its first, or what gives work, in Schedule::steps
+  uint32_t step = 0; ///< first step, or the step that starts an engine
   uint32_t stall = 0;
   std::array<uint16_t, kPipes> counts = {};
   bool isVariable = false, givesWork = false, isIndexed = false;
@@ -422,8 +423,8 @@ Schedule mx::sim::time::readSchedule(const Program &program, const Chip &chip,
       for (const MachineInstr &i : part.block->code) {
         auto it = text.ofLine.find(i.line);
         bool isOwn = it != text.ofLine.end() && it->second == b;
-        // A line that waits for a result of its own, for what ptxas loads, or
-        // for results of others.
+        // The line waits for its own result, for a constant load of ptxas, or
+        // for results of other lines.
         std::vector<uint32_t> awaited;
         for (unsigned k = 0; k < kCounters; ++k) {
           if (!(i.waits >> k & 1))
@@ -441,7 +442,7 @@ Schedule mx::sim::time::readSchedule(const Program &program, const Chip &chip,
           counter.isConstant = isConstant(i.opcode);
           counter.lines.push_back(i.line);
         }
-        // What has come from elsewhere is booked on what is before it.
+        // Code of lines from other blocks is charged to the preceding line.
         Place *place = isOwn ? &places[i.line] : last;
         uint32_t at = begin + cycles / part.copies;
         bool gives = isOwn && givesWork(i.opcode);
@@ -495,7 +496,7 @@ Schedule mx::sim::time::readSchedule(const Program &program, const Chip &chip,
     p.isFree = true;
     p.isDropped = !anywhere.count(info.line);
     p.jumps = jumps.count(info.line);
-    // Where its code is in another block, ptxas has put it before this one.
+    // ptxas hoisted code from other blocks before this block.
     bool isFixed = p.cause == Fact::AluLatency ||
                    p.cause == Fact::PredicateLatency ||
                    p.cause == Fact::FloatLatency;
@@ -507,11 +508,11 @@ Schedule mx::sim::time::readSchedule(const Program &program, const Chip &chip,
     p.place = it->second.at;
     p.isFree = false;
     p.isIndexed = it->second.isIndexed;
-    // ptxas multiplies once where operands are the same.
+    // ptxas emits one MMA if operands are equal.
     const std::vector<uint32_t> &mmas = it->second.mmas;
     if (mmas.empty())
       p.tensor = 0;
-    // The stalls of those after it wait for what comes after a fixed time.
+    // Later instructions wait for fixed latencies by their stalls.
     if (!it->second.isVariable && !p.isPoint && !p.tensor)
       p.latency = 0;
     p.stall = uint8_t(std::min<uint32_t>(it->second.stall, 255));

@@ -1,10 +1,9 @@
-//===- Schedule.h - where ptxas has put instructions ------------*- C++ -*-===//
+//===- Schedule.h - Machine code schedule of PTX instructions ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A warp issues machine code in order. Within a block, each instruction has a
-// place: the cycles after the block's begin at which it issues if nothing keeps
-// it. What does keep it (a result that comes later, a pipe that others use)
-// delays what comes after it in the machine code, not in the PTX.
+// A warp issues machine code in order. Each instruction has an offset in its
+// block: its issue cycle if nothing delays it. A delay (late operand, busy
+// pipe) shifts all later machine code, regardless of the order in the PTX.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_TIME_SCHEDULE_H
@@ -15,44 +14,43 @@
 
 namespace mx::sim::time {
 
-/// An instruction of machine code: what it takes, and when if nothing keeps it.
+/// Machine instruction with its offset and resources.
 struct Step {
   uint32_t place = 0;
-  uint32_t waits = 0;     ///< in Schedule::waits
-  uint16_t tensor = 0;    ///< cycles of the quarter's tensor core
-  uint16_t constants = 0; ///< the line of constants that it reads; 0: none
+  uint32_t waits = 0;     ///< index in Schedule::waits
+  uint16_t tensor = 0;    ///< tensor-core cycles
+  uint16_t constants = 0; ///< constant line read, or 0
   Pipe pipe = Pipe::None;
-  /// Its constants come later, when this counter says so.
+  /// Loads the constants asynchronously; `counter` signals the arrival.
   bool loads = false;
   uint8_t counter = 0;
-  uint8_t counters = 0; ///< for which it waits, bit by bit
+  uint8_t counters = 0; ///< mask of counters to wait for
 };
 
 struct Schedule {
-  std::vector<Step> steps;     ///< of one block after the other, by place
-  std::vector<uint32_t> lines; ///< of the PTX, of each step; 0: none
-  /// Registers (Registers.h) that steps wait for by counters, in each list
-  /// once; the first list is empty. ptxas may use a result before the code that
-  /// comes before the use in the PTX.
+  std::vector<Step> steps;     ///< of all blocks, ordered by offset
+  std::vector<uint32_t> lines; ///< PTX line of each step, or 0
+  /// Lists of registers (Registers.h) that steps wait for by counters, without
+  /// duplicates. The first list is empty. ptxas may schedule the use of a
+  /// result before code that precedes the use in the PTX.
   std::vector<std::vector<Registers::Part>> waits = {{}};
-  /// Where the steps of each block of the PTX begin, and their end. Empty
-  /// without machine code.
+  /// First step of each PTX block, and the end. Empty without machine code.
   std::vector<uint32_t> begins;
-  /// Lines of constants have numbers from 1 to this one.
+  /// Constant lines are numbered from 1 to `lastConstants`.
   uint32_t lastConstants = 0;
-  /// That of the first line with parameters, where a register may say which of
-  /// them are read, else 0; and where in that line they begin.
+  /// Number of the first line of parameters if parameters are indexed by a
+  /// register, else 0; and the offset of the parameters in that line.
   uint32_t parameters = 0, parametersBegin = 0;
   bool isEmpty() const { return begins.empty(); }
 };
 
-/// Gives each instruction its block, its place, and what it takes of the pipes,
-/// from its machine code; an empty schedule where the listing does not have the
-/// kernel, or has it of another text.
+/// Assigns block, offset and pipe usage from machine code to each instruction.
+/// Returns an empty schedule if the listing lacks the kernel or has another
+/// version of it.
 ///
-/// Blocks of machine code belong to a block of PTX from which many of their
-/// instructions come, and which is in as many loops. ptxas unrolls loops, and
-/// repeats code where paths part: of what is there n times, one counts.
+/// A block of machine code belongs to the PTX block that most of its
+/// instructions come from and that has the same loop depth. Of code that ptxas
+/// unrolled or duplicated n times, one copy counts.
 Schedule readSchedule(const Program &program, const Chip &chip,
                       std::string_view listing, std::vector<Price> &prices);
 

@@ -1,4 +1,4 @@
-//===- Stopwatch.cpp - events and accesses --------------------------------===//
+//===- Stopwatch.cpp - Events and memory accesses of a shard --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -44,9 +44,9 @@ static void fetch(const T *from, size_t count = 1) {
     __builtin_prefetch(at + offset, 1);
 }
 
-/// No cache of the host holds the state of all warps, and each runs for a few
-/// instructions only: what the next ones need is on its way, the warp first and
-/// later what it points to.
+/// The state of all warps exceeds the host's caches, and each warp runs for a
+/// few instructions only. Prefetches the next warps, then the data they point
+/// to.
 void Stopwatch::prefetch() const {
   constexpr unsigned kAhead = 5;
   constexpr size_t kHotBytes = 256;
@@ -76,7 +76,7 @@ void Stopwatch::dropOld() {
 }
 
 void Stopwatch::forget(const Cluster &c) {
-  // By addresses: looking at each warp would fetch all of them.
+  // Compares addresses: reading the warps would load them all into the cache.
   events.removeIf([&](const Event &e) {
     for (auto &cta : c.ctas)
       if (e.warp >= cta->warps.data() &&
@@ -140,9 +140,9 @@ void Stopwatch::take(uint32_t operation) {
 // Accesses
 //===----------------------------------------------------------------------===//
 
-/// The passes that shared memory makes: in each, every bank gives one word.
-/// Wide accesses take the lanes in as many parts, and the words of a lane lie
-/// side by side in banks that no other lane has one of without the others.
+/// Number of passes of a shared memory access; a bank serves a word per pass.
+/// Wide accesses are split into groups of lanes. The words of a lane occupy
+/// adjacent banks, and two lanes share all of these banks or none.
 uint64_t Stopwatch::sharedLines(const uint64_t addresses[32], uint32_t bytes,
                                 uint32_t mask) {
   constexpr unsigned kBankBytes = 128, kWord = 4, kLanes = 32;
@@ -151,7 +151,7 @@ uint64_t Stopwatch::sharedLines(const uint64_t addresses[32], uint32_t bytes,
   unsigned banks = kBankBytes >> shift, lanes = banks;
   uint64_t passes = 0;
   for (unsigned first = 0; first < kLanes; first += lanes) {
-    uint64_t seen[kLanes][kLanes]; // by pass and bank
+    uint64_t seen[kLanes][kLanes]; // indexed by pass and bank
     uint8_t count[kLanes] = {}, most = 0;
     for (unsigned lane = first; lane < first + lanes; ++lane) {
       if (!(mask >> lane & 1))
@@ -172,7 +172,7 @@ uint64_t Stopwatch::sharedLines(const uint64_t addresses[32], uint32_t bytes,
 
 void mx::sim::time::addPieces(std::vector<Piece> &pieces, uint64_t address,
                               uint64_t bytes) {
-  // Memory comes in sectors.
+  // Memory is transferred in sectors.
   uint64_t end = (address + bytes + kSectorBytes - 1) & ~(kSectorBytes - 1);
   address &= ~(kSectorBytes - 1);
   while (address < end) {
@@ -234,7 +234,7 @@ void Stopwatch::access(Warp &w, ptx::Space space, const uint64_t addresses[32],
   const Path &path = sm.sharedBusy.serve(
       issuedAt, through >= issuedAt + pieces.size(), w.group().path);
   arrival = std::max(arrival, arrivalOf(w, through, Source::L1, path));
-  // Registers that are spilled stay in L1; loads that L1 has go no further.
+  // Spilled registers stay in L1.
   if (isLocal)
     return;
   Traffic traffic = isWrite                     ? Traffic::Store
@@ -246,9 +246,9 @@ void Stopwatch::access(Warp &w, ptx::Space space, const uint64_t addresses[32],
     askForThreads(w, through, path, traffic);
 }
 
-/// Of `pieces`, what L1 has. A line that is under way is there for all who wait
-/// for it at once. When is not known before the end of the window, but not
-/// before L2 can have answered.
+/// Removes the pieces that L1 holds. A line in flight serves all waiting loads
+/// on arrival. The arrival is not known before the end of the window, but is at
+/// least the latency of L2.
 void Stopwatch::takeFromL1(Warp &w, Tags &l1, uint64_t cycle, Path path) {
   uint64_t answer = chip.cyclesBeyond(Fact::L2Latency, Fact::L1Latency);
   uint64_t latest = cycle;
@@ -290,7 +290,7 @@ uint64_t Stopwatch::wakeLatency(const Warp &w, const Group &g) const {
 }
 
 //===----------------------------------------------------------------------===//
-// Paths of groups that have waited
+// Paths of groups after a wait
 //===----------------------------------------------------------------------===//
 
 void Stopwatch::goOn(const Warp &w, Group &g, Wait wait, bool wakes,
@@ -320,7 +320,7 @@ void Stopwatch::passCluster(Path &path, uint64_t end) const {
 
 void Stopwatch::arriveRemotely(Warp &w, Group &g) const {
   const Group &from = w.group();
-  // What an engine signals has made its way.
+  // The time of an engine already includes the path to the remote CTA.
   uint64_t cycle =
       isEngine ? now : from.step + chip.cycles(Fact::ClusterArrive);
   if (cycle <= g.step)

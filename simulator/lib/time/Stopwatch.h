@@ -1,13 +1,11 @@
-//===- Stopwatch.h - time of a shard ----------------------------*- C++ -*-===//
+//===- Stopwatch.h - Timed execution of a shard -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Time decides who runs next. Each group of lanes has a clock in cycles
-// (Group::step). Straight code runs ahead, in dataflow order within a block as
-// ptxas schedules it; at points of synchronization a group waits until no
-// other warp and no engine has anything earlier to do. Asynchronous operations
-// take effect when their engines have done them. All of that in the SMs of one
-// shard, up to the end of a window: what L2 and HBM are asked for is answered
-// there (Requests.cpp).
+// Execution is ordered by time. Each group of lanes has a clock in cycles
+// (Group::step). Straight code runs ahead in the order of ptxas. At
+// synchronization points a group waits until no warp or engine of the shard has
+// earlier work. Asynchronous operations take effect when their engines finish.
+// L2 and HBM answer at the end of a window (Requests.cpp).
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_TIME_STOPWATCH_H
@@ -29,62 +27,61 @@ class Stopwatch {
 public:
   Stopwatch(Machine &machine, Model &model);
 
-  //===-- The order of events ---------------------------------------------===//
+  //===-- Events ----------------------------------------------------------===//
 
-  /// The earliest; false where the window has no more.
+  /// Removes the earliest event. Returns false at the end of the window.
   bool next(Event &event);
-  /// The cycle of the earliest; kNever: there is none.
+  /// Cycle of the earliest event, or kNever.
   uint64_t first() const { return events.first(); }
   static constexpr uint64_t kNever = Events::kNever;
   uint64_t windowEnd = 0;
-  /// All other shards stand still: the operation that runs is the next of all
-  /// through which clusters see each other.
+  /// All other shards are stopped: the running operation is the next of all
+  /// shards through which clusters communicate.
   bool hasTurn = false;
-  /// The warp begins to live in its SM; the warps of a cluster have ended.
+  /// A warp starts on its SM; a cluster ends.
   void begin(Warp &w);
   void end(Cluster &c);
-  /// The warp goes on at `cycle`, or earlier where that is said already.
+  /// Resumes the warp at `cycle`, or earlier if already scheduled.
   void schedule(Warp &w, uint64_t cycle);
-  /// Whether nothing comes before `cycle`.
+  /// Returns true if no event precedes `cycle`.
   bool isDue(uint64_t cycle) const {
     return hasTurn || (cycle < windowEnd && first() >= cycle);
   }
-  /// The cluster has ended.
+  /// Removes the events of the cluster.
   void forget(const Cluster &c);
-  /// The operation that was timed last takes effect when it is done.
-  /// `needsTurn`: clusters see each other through it.
+  /// Schedules the effect of the last timed operation. `needsTurn`: clusters
+  /// communicate through it.
   void complete(const AsyncIssuer &issuer, bool needsTurn,
                 AsyncQueue::Action action);
   void take(uint32_t operation);
   bool needsTurn(const Event &event) const {
     return !event.warp && operations[event.operation].needsTurn;
   }
-  /// A group that has waited goes on at `end`, after what it waited for at
-  /// `begin`; `wakes`: that was what happens now.
+  /// Resumes a group at `end` after a wait that was satisfied at `begin`.
+  /// `wakes`: by the current event.
   void goOn(const Warp &w, Group &g, Wait wait, bool wakes, uint64_t begin,
             uint64_t end);
-  /// An arrival of the running group has come a longer way to who waits.
+  /// Adds the remote latency to an arrival of the running group.
   void arriveRemotely(Warp &w, Group &g) const;
   bool hasOperations() const {
     return freeOperations.size() < operations.size();
   }
-  /// Of an operation's issuer.
   Warp &issuerOf(uint32_t operation) const {
     return *operations[operation].issuer.warp;
   }
   Cluster &clusterOf(uint32_t operation) const {
     return *issuerOf(operation).cta->cluster;
   }
-  uint64_t now = 0; ///< of the event that is being handled
-  /// Of the next event, request or turn: the order within a cycle.
+  uint64_t now = 0; ///< cycle of the current event
+  /// Number of the next event, request or turn: orders equal cycles.
   uint64_t numbers = 0;
-  /// Instructions by warp and place.
+  /// Executed instructions, by warp and instruction.
   std::vector<std::vector<uint64_t>> executed;
 
   //===-- Requests to memory (Requests.cpp) -------------------------------===//
 
-  /// What comes of the answer. Of an operation of an engine it says by ends()
-  /// when that takes effect.
+  /// Continuation of a request. For an operation of an engine, it calls
+  /// recordEnd() with the completion.
   using Then = std::function<void(Memory::Times &)>;
   struct Request {
     uint64_t cycle = 0, number = 0;
@@ -92,17 +89,16 @@ public:
     Traffic traffic = Traffic::Load;
     Path path;
     std::vector<Piece> pieces;
-    uint32_t load = kNone; ///< of a thread, in `loads`
+    uint32_t load = kNone; ///< index in `loads`, for loads of threads
     Then then;
-    std::vector<uint32_t> operations; ///< that take effect by its answer
+    std::vector<uint32_t> operations; ///< completed by the response
   };
-  /// Those that were made in this window.
+  /// Requests of the current window.
   size_t numRequests() const { return requestCount; }
   Request &request(size_t k) { return requests[k]; }
-  /// While all shards stand still.
+  /// Answers a request while all shards are stopped.
   void answer(Request &request);
-  /// All have their answers. What this shard has found, others know from now
-  /// on.
+  /// Ends the window after all responses and publishes findings of this shard.
   void endWindow() {
     requestCount = 0;
     model.passesOnLeftOut |= passesOnLeftOut;
@@ -114,27 +110,28 @@ public:
     return size_t(i - machine.program.code.data());
   }
   const Price &priceOf(const Instr *i) const { return prices[placeOf(i)]; }
-  /// The clock of the group becomes the cycle at which it can begin a point of
-  /// synchronization. False: others come first.
+  /// Advances the group's clock to the start of the instruction. Returns false
+  /// if others run first.
   bool reach(Warp &w, const Instr *i, const Price &price);
   void issue(Warp &w, const Instr *i, const Price &price);
-  /// Its results are there in time. `next`: what the group executes next.
+  /// Sets the time of the results. `next`: next instruction of the group.
   void retire(Warp &w, const Instr *i, const Price &price, const Instr *next);
-  /// The same of all Price::quiet from `i` on; false: others come first.
+  /// Executes the run of Price::quiet instructions from `i`. Returns false if
+  /// others run first.
   bool pass(Warp &w, const Instr *i, const Price &price);
-  /// What the instruction waited for has put the group's clock forward.
+  /// Updates the block clock after an instruction has delayed the group.
   void moved(Warp &w) {
     Group &g = w.group();
     if (g.step > steppedTo)
       g.block = g.step;
   }
-  /// Whether clusters see each other through it.
+  /// Returns true if clusters communicate through the instruction.
   bool needsTurn(const Instr *i) const { return model.isShared[placeOf(i)]; }
-  /// Lanes read or write memory: `addresses` of those in `mask`.
+  /// Times an access of the lanes in `mask`.
   void access(Warp &w, ptx::Space space, const uint64_t addresses[32],
               uint32_t bytes, uint32_t mask, bool isWrite);
   void takeFromL1(Warp &w, Tags &l1, uint64_t cycle, Path path);
-  /// Cycles after its cause at which a group goes on that waited so.
+  /// Cycles between the cause and the wake-up of a waiting group.
   uint64_t wakeLatency(const Warp &w, const Group &g) const;
   uint64_t barrierLatency(const Warp &w, uint32_t number) const;
   void passBarrier(Path &path, uint64_t end) const;
@@ -142,27 +139,27 @@ public:
 
   //===-- Operations of engines -------------------------------------------===//
 
-  /// `then` knows when; mostly at the end of the window.
+  /// Called with the interval, usually at the end of the window.
   using Timed = std::function<void(const Interval &)>;
-  /// Tensor maps that the SM holds may have changed.
+  /// Invalidates the tensor maps cached by the SM.
   void forgetMaps(Warp &w);
   void load(Warp &w, uint64_t from, uint32_t ranks, Transfer t, Timed then);
   void store(Warp &w, uint64_t from, Transfer t, Timed then);
   void copyAsync(Warp &w, uint64_t from, Transfer t, Timed then);
-  /// After all requests of the warp.
+  /// Calls `then` after all requests of the warp.
   void afterRequests(Warp &w, uint64_t from, std::function<void()> then);
   Interval control(Warp &w, uint64_t from);
   Interval wgmma(Warp &w, uint64_t from, unsigned columns, bool aInRegisters);
   Interval mma(Warp &w, uint64_t from, const MmaOp &op, const InstrDesc &desc);
-  /// tcgen05.cp, of `bytes` in each CTA, and tcgen05.shift.
+  /// Times tcgen05.cp, with `bytes` in each CTA, and tcgen05.shift.
   Interval copyToTensor(Warp &w, uint64_t from, unsigned group, uint64_t bytes);
   Interval commit(Warp &w, uint64_t from);
   void accessTensor(Warp &w, unsigned registers, bool isLoad);
   void waitTensor(Warp &w, bool isLoad);
-  /// Of the operation that was timed last, to its end.
+  /// Path to the end of the last timed operation.
   const Path &pathOfOperation() const { return completionPath; }
-  /// An operation that takes effect at `cycle`, as computed elsewhere.
-  void ends(uint64_t cycle, const Path &path) {
+  /// Sets the completion of an operation that is computed elsewhere.
+  void recordEnd(uint64_t cycle, const Path &path) {
     completion = cycle;
     completionPath = path;
     asked = kNone;
@@ -173,13 +170,13 @@ public:
     return uint64_t(chip[Fact::ClusterBarrier] +
                     chip[Fact::ClusterBarrierCta] * std::max(0.0, more));
   }
-  /// The cycle at which a try_wait that waits from `cycle` on is over.
+  /// Cycle at which a try_wait that starts at `cycle` gives up.
   uint64_t givesUpAt(const Instr *i, uint64_t cycle) const {
     bool hasLimit = chip.has(Fact::MbarrierLimit) && priceOf(i).isPeek;
     return hasLimit ? cycle + chip.cycles(Fact::MbarrierLimit) : ~0ull;
   }
-  /// Of the event that is being handled, or of the last point of the warp that
-  /// runs.
+  /// Path of the current event, or of the last synchronization point of the
+  /// running warp.
   Path cause;
 
 private:
@@ -232,7 +229,7 @@ private:
   Model &model;
 
 public:
-  Lines *const lines; ///< null unless they were asked for
+  Lines *const lines; ///< null unless requested
 
 private:
   const Chip &chip;
@@ -243,8 +240,8 @@ private:
   const bool hasMachineCode;
   std::vector<Multiprocessor> &sms;
 
-  /// A warp that goes on earlier than was said has several; only that with its
-  /// number counts, and the first of all is one that counts.
+  /// A warp rescheduled to an earlier cycle has several events; only the event
+  /// with its number counts. The first event always counts.
   Events events;
   void dropOld();
   void prefetch() const;
@@ -257,32 +254,33 @@ private:
   std::vector<Operation> operations;
   std::vector<uint32_t> freeOperations;
 
-  /// The first requestCount; vectors of those of earlier windows are used
-  /// again.
+  /// The first requestCount are in use; the rest keep their vectors for reuse.
   std::vector<Request> requests;
   size_t requestCount = 0;
-  uint32_t asked = kNone; ///< that of the operation that was timed last
-  /// An access of threads whose answers are not all there.
+  uint32_t asked = kNone; ///< request of the last timed operation
+  /// Access of threads with open requests.
   struct Load {
     const Instr *at = nullptr;
-    Moment latest; ///< of what is known
+    Moment latest; ///< of the known arrivals
     uint32_t open = 0;
   };
   std::vector<Load> loads;
   std::vector<uint32_t> freeLoads;
-  uint32_t running = kNone; ///< of the running instruction
+  uint32_t running = kNone; ///< load of the running instruction
 
   uint64_t completion = 0;
-  bool isEngine = false; ///< an operation takes effect
+  bool isEngine = false; ///< an operation is taking effect
   Path completionPath;
-  /// Of the running instruction: when it is due, and the access that it makes,
-  /// 0 where it makes none.
+  /// Running instruction: readiness of its operands, and arrival of its access
+  /// (0 without an access).
   Moment operands, arrival;
   uint64_t issuedAt = 0, steppedTo = 0;
-  const Instr *current = nullptr; ///< that was issued last
-  uint64_t portUntil = 0;         ///< when its access has passed the SM's port
-  bool passesOnLeftOut = false;   ///< a load of this shard
-  bool hasWaited = false; ///< for the mbarrier that the instruction tests
+  const Instr *current = nullptr; ///< issued last
+  uint64_t portUntil = 0;         ///< cycle at which the access has passed the
+                                  ///< SM's port
+  bool passesOnLeftOut = false;   ///< a load of this shard forwarded omitted
+                                  ///< values
+  bool hasWaited = false; ///< on the mbarrier that the instruction tests
   std::vector<Piece> pieces;
 };
 

@@ -1,10 +1,9 @@
-//===- Tensor.cpp - tcgen05 over time -------------------------------------===//
+//===- Tensor.cpp - Timing of tcgen05 -------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One pipe an SM works in order at what threads give it; an operation of a pair
-// needs the pipes of both SMs. Tensor memory gives and takes registers by a
-// port for each quarter of an SM. simulator/docs/TimeModel.md says from which
-// figures the formulas come.
+// Each SM has an in-order pipe; an operation of a CTA pair uses the pipes of
+// both SMs. Tensor memory has a port for each sub-partition.
+// simulator/docs/TimeModelDesign.md has the figures of each formula.
 //===----------------------------------------------------------------------===//
 
 #include "Stopwatch.h"
@@ -14,8 +13,8 @@
 using namespace mx::sim;
 using namespace mx::sim::time;
 
-/// `cause`: what its cycles come from; `tail`: from the end of its work until
-/// an mbarrier can know.
+/// `cause`: cause of `cycles`. `tail`: cycles from the end of the work until an
+/// mbarrier can observe it.
 Interval Stopwatch::throughPipes(Warp &w, uint64_t from, unsigned group,
                                  uint64_t cycles, Fact cause, uint64_t tail,
                                  Fact latency) {
@@ -30,7 +29,7 @@ Interval Stopwatch::throughPipes(Warp &w, uint64_t from, unsigned group,
     when.begin = std::max(when.begin, pipe(k).engine.next());
   for (unsigned k = 0; k < group; ++k)
     when.read = pipe(k).engine.work(when.begin, cycles, w.group().path);
-  // A pair's path is that of the pipe that was busy for longer.
+  // The path of a pair is the path of the pipe that was busy longer.
   Engine *longer = &pipe(0).engine;
   for (unsigned k = 1; k < group; ++k)
     if (pipe(k).engine.path.cycle() > longer->path.cycle())
@@ -46,9 +45,9 @@ Interval Stopwatch::throughPipes(Warp &w, uint64_t from, unsigned group,
     w.tensorPath = when.path;
   }
   when.end = w.tensorDone;
-  ends(when.end, w.tensorPath);
+  recordEnd(when.end, w.tensorPath);
 
-  // Who gives it more than it holds waits.
+  // An issuer waits while the queue is full.
   std::deque<uint64_t> &queue = smOf(w).pipe.begins;
   queue.push_back(when.begin);
   if (queue.size() > chip.cycles(Fact::TcgenQueue)) {
@@ -58,8 +57,8 @@ Interval Stopwatch::throughPipes(Warp &w, uint64_t from, unsigned group,
   return when;
 }
 
-/// N / 2 cycles for 32 bytes of K and up to 128 rows in each SM, or what it
-/// takes to read the operands. A is read before the products begin.
+/// Takes N / 2 cycles for 32 bytes of K and up to 128 rows in each SM, or the
+/// time to read the operands. A is read before the MMAs start.
 Interval Stopwatch::mma(Warp &w, uint64_t from, const MmaOp &op,
                         const InstrDesc &desc) {
   constexpr double kRowBytes = 32;
@@ -93,7 +92,7 @@ Interval Stopwatch::copyToTensor(Warp &w, uint64_t from, unsigned group,
                       Fact::TcgenCopyLatency);
 }
 
-/// After all that the warp has given to the pipe.
+/// Completes after all earlier operations of the warp in the pipe.
 Interval Stopwatch::commit(Warp &w, uint64_t from) {
   uint64_t end = from + chip.cycles(Fact::TcgenCommit);
   Path path = w.group().path;
@@ -102,11 +101,11 @@ Interval Stopwatch::commit(Warp &w, uint64_t from) {
     end = w.tensorDone;
     path = w.tensorPath;
   }
-  ends(end, path);
+  recordEnd(end, path);
   return {end, end, end, path, path};
 }
 
-/// tcgen05.ld and tcgen05.st of a warp, which are there after a wait.
+/// tcgen05.ld and tcgen05.st of a warp; complete after a wait.
 void Stopwatch::accessTensor(Warp &w, unsigned registers, bool isLoad) {
   double cycles = registers * chip[isLoad ? Fact::TmemLoad : Fact::TmemStore];
   Quarter &quarter = quarterOf(w);

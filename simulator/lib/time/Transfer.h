@@ -1,4 +1,4 @@
-//===- Transfer.h - what a copy moves, and when -----------------*- C++ -*-===//
+//===- Transfer.h - Bytes and intervals of a copy ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -15,33 +15,33 @@ namespace mx::sim::time {
 constexpr uint64_t kLineBytes = 128;
 constexpr uint64_t kSectorBytes = 32;
 
-/// Part of a line of 128 bytes of global memory.
+/// Part of a 128-byte line of global memory.
 struct Piece {
-  uint64_t line; ///< an address divided by kLineBytes
+  uint64_t line; ///< address / kLineBytes
   uint32_t bytes;
 };
 
-/// The parts of lines that `bytes` from `address` on lie in. Memory comes in
-/// sectors.
+/// Adds the line parts for `bytes` at `address`, rounded to sectors.
 void addPieces(std::vector<Piece> &pieces, uint64_t address, uint64_t bytes);
 
-/// The sectors that the lanes of `mask` touch with `bytes` each, each sector
-/// once.
+/// Adds each sector that the lanes of `mask` access, once. `bytes`: size per
+/// lane.
 void addSectors(std::vector<Piece> &pieces, const uint64_t addresses[32],
                 uint32_t bytes, uint32_t mask);
 
 struct Transfer {
   uint64_t bytes = 0;
-  /// Global memory that is read or written, row by row; empty where both sides
-  /// are shared memory, and where the launch is not timed.
+  /// Global memory accessed, by row. Empty for copies within shared memory and
+  /// in launches that are not timed.
   std::vector<Piece> pieces = {};
-  uint64_t map = 0; ///< the address of its tensor map; 0: it has none
+  uint64_t map = 0; ///< address of the tensor map, or 0
 };
 
 struct Interval {
   uint64_t begin = 0, end = 0;
-  uint64_t read = 0; ///< of a store: when its source may change
-  /// Of a launch that is timed: those to the end and to `read`.
+  uint64_t read = 0; ///< for stores: cycle at which the source may be
+                     ///< overwritten
+  /// Paths to `end` and `read`, in timed launches.
   Path path = {}, readPath = {};
 };
 

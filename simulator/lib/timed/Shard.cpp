@@ -1,4 +1,4 @@
-//===- Shard.cpp - SMs whose events one thread handles --------------------===//
+//===- Shard.cpp - SMs simulated by one thread ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -27,13 +27,13 @@ static bool pickEarliest(Warp &w) {
   return true;
 }
 
-/// Runs the group that can go on first, until something else comes before.
+/// Runs the earliest group until another event is due.
 void Shard::runWarp(Warp &w) {
   if (pickEarliest(w))
     runGroup(w);
 }
 
-/// The same for `current`; with the turn, for one instruction.
+/// Runs `current`; for one instruction if the cluster has the turn.
 void Shard::runGroup(Warp &w) {
   Cluster &cluster = *w.cta->cluster;
   Recorder &trace = *w.trace;
@@ -83,8 +83,8 @@ void Shard::runGroup(Warp &w) {
       lines->end(w, at, i);
     if (!i || cluster.effects != effects)
       wake(cluster, cycle);
-    // Lanes that are busy for so long may be waiting for lanes that wait for
-    // them.
+    // A group that runs this long may poll for lanes that wait for it to
+    // reconverge.
     bool isLong = ++w.busy >= w.patience;
     if (isLong)
       w.busy = 0;
@@ -101,7 +101,7 @@ void Shard::runGroup(Warp &w) {
 // Waits
 //===----------------------------------------------------------------------===//
 
-/// Books how long a group has waited.
+/// Adds the cycles of the wait to the counters.
 static void noteWait(Warp &w, const Group &g, Wait wait, uint64_t cycle) {
   uint64_t cycles = cycle - std::min(cycle, g.step);
   if (wait == Wait::Mbarrier || wait == Wait::Poll)
@@ -121,7 +121,7 @@ void Shard::wake(Cluster &c, uint64_t cycle) {
       bool waits = false;
       for (Group &g : w.groups) {
         if (g.wait != Wait::None) {
-          // The last warp of a warpgroup lets the others go on.
+          // The last warp of a warpgroup resumes the others.
           if (g.wait == Wait::Warpgroup || !machine.ready(w, g)) {
             waits = true;
             continue;
@@ -147,8 +147,8 @@ void Shard::wake(Cluster &c, uint64_t cycle) {
     }
 }
 
-/// Lets groups go on whose try_wait is over at `cycle`; the warp comes back for
-/// the others. False where there was none.
+/// Resumes the groups of which a try_wait times out at `cycle`. Returns false
+/// if there are none.
 bool Shard::giveUpWaits(Warp &w, uint64_t cycle) {
   bool hasAny = false;
   for (Group &g : w.groups) {
@@ -167,7 +167,7 @@ bool Shard::giveUpWaits(Warp &w, uint64_t cycle) {
 // Events
 //===----------------------------------------------------------------------===//
 
-/// A warp has run: when it goes on, or that it waits for the turn.
+/// Schedules the warp after a run, or queues it for the turn.
 void Shard::putInLine(Warp &w) {
   running = nullptr;
   if (w.current < w.groups.size() && w.group().wait == Wait::Turn)
@@ -179,7 +179,6 @@ void Shard::putInLine(Warp &w) {
       watch.schedule(w, g.givesUpAt);
 }
 
-/// The earliest warp goes on.
 void Shard::runEarliest(Warp &w, uint64_t cycle) {
   Cluster &c = *w.cta->cluster;
   uint64_t effects = c.effects;
@@ -187,7 +186,7 @@ void Shard::runEarliest(Warp &w, uint64_t cycle) {
   running = &w;
   runWarp(w);
   putInLine(w);
-  // The window may end between a test that was given up and the next one.
+  // A window may end between a timed-out test and its repetition.
   bool waitsAgain =
       w.current < w.groups.size() && w.group().wait == Wait::Mbarrier;
   bool isTest = c.effects == effects && (hasGivenUp || waitsAgain);
@@ -195,7 +194,7 @@ void Shard::runEarliest(Warp &w, uint64_t cycle) {
   hasMoved |= !isTest;
 }
 
-/// What has waited for the turn longest among the groups of a warp.
+/// Runs the group of the warp that has waited longest for the turn.
 void Shard::runTurn(Warp &w) {
   size_t first = w.groups.size();
   for (size_t k = 0; k < w.groups.size(); ++k)

@@ -1,13 +1,12 @@
-//===- Shard.h - SMs whose events one thread handles ------------*- C++ -*-===//
+//===- Shard.h - SMs simulated by one thread --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A launch that is timed is divided into shards, by SMs: no cluster has SMs of
-// two. Within a window of time the events of one do not depend on the others
-// (Chandy and Misra, "Distributed simulation: a case study in design and
-// verification of distributed programs"), so that each handles its own, in the
-// order of time. What clusters see of each other waits for the end of the
-// window (Timed.cpp). The number of shards does not depend on that of threads,
-// nor does the result.
+// A timed launch is divided into shards of SMs; a cluster lies within one
+// shard. Within a window of time the shards are independent (Chandy and Misra,
+// "Distributed simulation: a case study in design and verification of
+// distributed programs"). Communication between clusters waits for the end of
+// the window (Timed.cpp). The number of shards, hence the result, does not
+// depend on the number of threads.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_TIMED_SHARD_H
@@ -25,22 +24,22 @@ public:
   Shard(Machine &machine, time::Model &model)
       : watch(machine, model), machine(machine) {}
 
-  /// All events before `end`, or until a cluster stops.
+  /// Handles all events before `end`, or until a cluster stops.
   void run(uint64_t end);
-  /// Groups of the cluster that can go on are put in line, after an event at
+  /// Schedules the groups of the cluster that can resume after an event at
   /// `cycle`.
   void wake(Cluster &c, uint64_t cycle);
 
-  /// What comes when all other shards stand still: a warp's next instruction,
-  /// or an operation that takes effect.
+  /// Event that runs while all other shards are stopped: the next instruction
+  /// of a warp, or the completion of an operation.
   struct Turn {
     uint64_t cycle, number;
-    Warp *warp; ///< null: an operation
+    Warp *warp; ///< null for an operation
     uint32_t operation;
   };
   std::vector<Turn> turns;
   void take(const Turn &turn);
-  /// Clusters whose last event was at `cycle`, by `cause`.
+  /// Cluster that ended at `cycle`, with the path to its end.
   struct End {
     Cluster *cluster;
     uint64_t cycle;
@@ -48,8 +47,8 @@ public:
   };
   std::vector<End> ends;
 
-  /// try_waits that gave up in vain in this window, and whether there was
-  /// anything else.
+  /// Timed-out try_waits of this window, and whether anything else has
+  /// happened.
   uint64_t tests = 0;
   bool hasMoved = false;
 

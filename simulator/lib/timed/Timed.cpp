@@ -1,13 +1,11 @@
-//===- Timed.cpp - launches in the order of time --------------------------===//
+//===- Timed.cpp - Scheduler of timed launches ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The scheduler of launches that are timed. All clusters that the device holds
-// are alive, in shards of its SMs. Time goes in windows, in which nothing that
-// one SM does reaches those of another shard: so shards go through a window
-// side by side, each in the order of its own events. At its end, what they have
-// left for each other is done one after the other, in the order of time:
-// requests to memory, operations through which clusters see each other, ends
-// and starts of clusters. The result is the same for any number of threads.
+// Resident clusters are divided into shards by SM. Within a window no SM
+// affects another shard, so shards run in parallel. At its end, one thread
+// handles memory requests, communication of clusters, and ends and starts of
+// clusters, in the order of time. The result does not depend on the number of
+// threads.
 //===----------------------------------------------------------------------===//
 
 #include "Timed.h"
@@ -68,13 +66,13 @@ void TimedLaunch::begin() {
     leaveOut();
 }
 
-/// Checks look at values, so that with them only MMAs are left out.
+/// Checks inspect values, so with checks only MMAs are omitted.
 void TimedLaunch::leaveOut() {
   time::Needs needs = time::findNeeds(machine.program, config.checks != 0);
   machine.skipsMmas = !needs.ofMmas;
   machine.leavesOutShared = needs.leavesOutShared;
   machine.report.time.computedForLine = needs.ofMmas ? needs.ofMmas->line : 0;
-  constexpr uint64_t kMostStored = 1ull << 28; // with more it is slower
+  constexpr uint64_t kMostStored = 1ull << 28; // a larger limit is slower
   if (!machine.memory.leftOut)
     machine.memory.leftOut = std::make_shared<time::LeftOut>(kMostStored);
   model->leaveOut(needs.work);
@@ -93,13 +91,13 @@ uint64_t TimedLaunch::nanosecondsOf(uint64_t cycle) const {
 // Shards
 //===----------------------------------------------------------------------===//
 
-/// The check of the order of accesses and the cost of lines are of the launch.
+/// The order check and the costs of lines cover the launch, not a shard.
 bool TimedLaunch::isParallel() const {
   return !(config.checks & kCheckOrder) && !model->lines;
 }
 
-/// SMs that have CTAs of one cluster, now or later, are in one shard. The
-/// others are spread, as many to each.
+/// Puts SMs that share a cluster, now or later, into one shard and distributes
+/// the SMs evenly.
 void TimedLaunch::makeShards() {
   constexpr uint64_t kShards = 8;
   uint64_t size = machine.cluster.count(), all = config.smCount;
@@ -136,14 +134,14 @@ void TimedLaunch::start(Cluster &c) {
       cta->leftOut = std::make_shared<time::LeftOut>(machine.sharedBytes);
 }
 
-/// Clusters that wait start at `cycle`: after `path`, and `cause`.
+/// Starts waiting clusters at `cycle`. Their paths extend `path` by `cause`.
 void TimedLaunch::startWaiting(uint64_t cycle, time::Path path,
                                time::Cause cause) {
   path.reach(cycle, cause);
   auto &active = machine.active;
   size_t begin = active.size();
   machine.startMore(machine.waiting.size());
-  std::vector<uint64_t> issued(config.smCount); // CTAs of each SM
+  std::vector<uint64_t> issued(config.smCount); // CTAs issued to each SM
   for (size_t k = begin; k < active.size(); ++k) {
     path.separate();
     for (auto &cta : active[k]->ctas) {
@@ -156,7 +154,6 @@ void TimedLaunch::startWaiting(uint64_t cycle, time::Path path,
   }
 }
 
-/// The warps of a CTA begin to live.
 void TimedLaunch::startWarps(Cta &cta, uint64_t cycle, const time::Path &path) {
   time::Stopwatch &watch = cta.cluster->shard->watch;
   for (Warp &w : cta.warps) {
@@ -173,7 +170,7 @@ void TimedLaunch::startWarps(Cta &cta, uint64_t cycle, const time::Path &path) {
   }
 }
 
-/// Clusters that have ended in the window make room for others.
+/// Replaces clusters that ended in the window.
 void TimedLaunch::retireEnded() {
   std::vector<Shard::End> ends;
   for (auto &shard : shards) {
@@ -219,7 +216,7 @@ void TimedLaunch::runWindow(uint64_t begin) {
                            [&](size_t k) { shards[k]->run(end); });
 }
 
-/// What shards have left for the end of the window, in the order of time.
+/// Handles the turns and requests of all shards in the order of time.
 void TimedLaunch::exchange() {
   struct Item {
     uint64_t cycle, sm, number;
@@ -269,10 +266,10 @@ void TimedLaunch::collectAll() {
 }
 
 //===----------------------------------------------------------------------===//
-// Where nothing goes on
+// Deadlocks
 //===----------------------------------------------------------------------===//
 
-/// Whether warps have done nothing but repeat their tests, each many times.
+/// Returns true if warps have only repeated their tests, many times each.
 bool TimedLaunch::isStuck() const {
   constexpr uint64_t kTests = 64;
   uint64_t warps =
@@ -282,7 +279,8 @@ bool TimedLaunch::isStuck() const {
                       [](auto &shard) { return shard->watch.hasOperations(); });
 }
 
-/// Where nothing else can happen, a try_wait gives up whatever its limit.
+/// Times out try_waits, regardless of their limits, because no other event is
+/// possible.
 bool TimedLaunch::endWaits(uint64_t cycle) {
   bool hasAny = false;
   for (auto &c : machine.active)
@@ -297,7 +295,7 @@ bool TimedLaunch::endWaits(uint64_t cycle) {
   return hasAny;
 }
 
-/// Nothing can happen any more, unless lanes go on without the others.
+/// Resumes waits or lanes held for reconvergence; returns false on deadlock.
 bool TimedLaunch::releaseWaits() {
   uint64_t now = 0;
   for (auto &shard : shards)

@@ -1,8 +1,7 @@
-//===- Timed.h - launches in the order of time ------------------*- C++ -*-===//
+//===- Timed.h - Scheduler of timed launches --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The scheduler of launches that are timed. It starts clusters of a machine,
-// and takes the place of the machine's own scheduler.
+// Starts the clusters of a machine in place of the machine's own scheduler.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_LIB_TIMED_TIMED_H
@@ -19,7 +18,7 @@ class Model;
 
 class TimedLaunch final : public Timing {
 public:
-  /// `recording` takes over the instructions that shards have counted.
+  /// `recording` receives the instruction counts of the shards.
   TimedLaunch(Machine &machine, Recording &recording);
   ~TimedLaunch() override;
 
@@ -50,9 +49,10 @@ private:
   Recording &recording;
   std::unique_ptr<time::Model> model;
   std::vector<std::unique_ptr<Shard>> shards;
-  std::vector<Shard *> shardOf; ///< by SM
-  uint64_t testsAlone = 0;      ///< try_waits that gave up since anything else
-  uint64_t lastCycle = 0;       ///< at which a CTA has ended
+  std::vector<Shard *> shardOf; ///< indexed by SM
+  uint64_t testsAlone = 0;      ///< timed-out try_waits since the last other
+                                ///< event
+  uint64_t lastCycle = 0;       ///< latest end of a CTA
   time::Path lastPath;
 };
 

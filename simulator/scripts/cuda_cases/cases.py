@@ -1,8 +1,8 @@
-"""What record.py and replay.py share: how a case runs, and when results are equal.
+"""Runs a recorded case and compares results, for record.py and replay.py.
 
-A case is a directory with case.json and arrays: which compiled program, which entry,
-the arguments, and the results' bits. Results and the workspace hold a pattern before a
-run, so that what a kernel leaves unwritten is compared, too."""
+A case is a directory with arrays and case.json: the compiled program, the entry, the
+arguments, and the bits of the results. Results and workspace contain a pattern before a
+run, so unwritten elements are compared too."""
 
 import json
 import pathlib
@@ -12,13 +12,13 @@ import numpy as np
 
 PATTERN = 0xA5
 NANS = {"bf16": (0x7F80, 0x7FFF), "f16": (0x7C00, 0x7FFF), "f32": (0x7F800000, 0x7FFFFFFF)}
-# Of functions that the chip approximates, two units of the last place, or of f32 what
-# ex2.approx and tanh.approx may be off.
+# Bounds of approximate functions of the chip: two units in the last place, or for f32 the
+# documented errors of ex2.approx and tanh.approx.
 APPROXIMATE = {"bf16": 2.0**-6, "f16": 2.0**-9, "f32": 2.0**-9}
 
 
 def element_of(value):
-    """The element type of a mx.Value."""
+    """Returns the element type of a mx.Value."""
     kind = value.type.partition("<")[2].partition(",")[0] or value.type
     return kind.rstrip(">").rpartition("x")[2]
 
@@ -29,7 +29,7 @@ def fill(array):
 
 
 def run(entry, arguments):
-    """The results of an entry on arrays and numbers, as arrays of bits."""
+    """Returns results of an entry on arrays and numbers, as arrays of bits."""
     given = []
     for argument, value in zip(arguments, entry.arguments, strict=True):
         if value.is_number:
@@ -43,14 +43,14 @@ def run(entry, arguments):
 
 
 def widen(bits, element):
-    """f64 of the bits of floats."""
+    """Converts bits of floats to f64."""
     if element == "bf16":
         bits = (bits.astype("u4") << 16).view("f4")
     return bits.view({"f16": "f2"}.get(element, "f4")).astype(np.float64)
 
 
 def count_wrong(found, expected, element, is_approximate=False):
-    """Elements that differ. A NaN equals every NaN."""
+    """Returns the number of different elements. All NaN are equal."""
     if found.shape != expected.shape or found.dtype.itemsize != expected.dtype.itemsize:
         return max(expected.size, 1)
     found, expected = (np.ascontiguousarray(x).view(f"u{x.dtype.itemsize}")

@@ -1,12 +1,12 @@
-"""Runs everything of a bundle of `scripts/check-cuda --pack` on a GPU, and compares it
-with what the simulator gave and with numpy.
+"""Runs a bundle of `scripts/check-cuda --pack` on a GPU, and compares all results with NumPy
+and with the results of the simulator.
 
 usage: ./check [--device cuda|cuda:N|sim] [--only STEP,...] [--jobs N] [--sanitize]
 
 Steps: runtime, cases, launch, run, wgmma, dropin, layer, graph, training; with --sanitize
 also memcheck, racecheck, synccheck and initcheck of compute-sanitizer, on the layer and on
-some cases. Needs Python and NumPy; the layer needs ml_dtypes, too. The last line says what
-was compared; exit status 1 if anything is wrong."""
+some cases. Needs Python and NumPy, and ml_dtypes for the layer. The last line summarizes the
+comparisons. Exits with 1 if a result is wrong."""
 
 import argparse
 import os
@@ -21,9 +21,9 @@ import time
 BUNDLE = pathlib.Path(__file__).resolve().parents[3]
 INPUTS = BUNDLE / "test/Integration/Run/Inputs"
 HERE = BUNDLE / "simulator/scripts/cuda_cases"
-# Of the first batch the last row belongs to no group.
+# The last row of the first batch is outside all groups.
 BATCHES = ["160", "320", "{data}/0", "40", "77", "{data}/1"]
-# Lines of the programs that say what they compared, and what of it was wrong.
+# Output lines with the numbers of comparisons and failures.
 COUNTS = re.compile(r"(\d+) (?:cases|products|comparisons|batches), (?:(\d+) elements, )?(\d+) "
                     r"(?:wrong|bad)")
 
@@ -49,8 +49,8 @@ class Steps:
         return env
 
     def call(self, *command, status=0, counts=True):
-        """The output of a program, which ends with the status, or with any if None; what
-        it says of comparisons counts, unless it repeats some."""
+        """Runs a program and returns its output. Checks the exit status unless None, and adds
+        the reported comparisons to the total, except for repetitions."""
         done = subprocess.run([str(x) for x in command], env=self.environment(), text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         for cases, elements, wrong in COUNTS.findall(done.stdout)[-1:] if counts else []:
@@ -68,7 +68,7 @@ class Steps:
     def last(self, *command):
         return self.python(*command).splitlines()[-1]
 
-    # --- Steps: each gives a line about what was found, or None where it is not packed.
+    # --- Steps: each returns a summary line, or None if the bundle lacks its files.
 
     def runtime(self):
         return self.call(BUNDLE / "bin/mx-check-cuda", BUNDLE / "runtime/test/kernels.ptx",
@@ -84,7 +84,7 @@ class Steps:
         return None
 
     def tool(self, name, is_source, count):
-        """A tool on cases whose results are dense: it leaves no pattern in others."""
+        """Runs a sanitizer on cases with dense results, because it overwrites the pattern of gaps."""
         tool = BUNDLE / "bin" / name
         if not tool.exists() or not (BUNDLE / "recorded").exists():
             return None
@@ -126,7 +126,7 @@ class Steps:
     def dropin(self):
         names = [path.stem for path in sorted(BUNDLE.glob("dropin/*.expected"))]
         for name in names:
-            # `main` returns nothing there, so that the status says nothing. Addresses differ.
+            # `main` returns no value there, so the exit status is undefined. Addresses differ.
             found, expected = (re.sub(r"0x[0-9a-f]+", "0x", text) for text in (
                 self.call(BUNDLE / "dropin" / name, status=None),
                 (BUNDLE / f"dropin/{name}.expected").read_text()))
@@ -135,7 +135,7 @@ class Steps:
         return f"{len(names)} programs print what they do on the simulator" if names else None
 
     def layer(self):
-        """Each stage against numpy, then slack of every kind; on the simulator less."""
+        """Compares each stage with NumPy, then with slack of every kind; fewer on the simulator."""
         if not (BUNDLE / "layer").exists():
             return None
         few = self.device == "sim"
@@ -148,7 +148,7 @@ class Steps:
         return f"{stages.splitlines()[-1]}; poison: {poison}"
 
     def graph(self):
-        """The C program: two threads, on a GPU a CUDA graph of the whole step."""
+        """Runs the C program with two threads, and with a CUDA graph of the whole step on a GPU."""
         if not (BUNDLE / "layer").exists():
             return None
         batches, data = self.make_batches(), self.work / "data"
@@ -167,7 +167,7 @@ class Steps:
                 *(x.format(data=data) for x in batches)]
 
     def training(self):
-        """Some steps: the losses of bf16 and of MXFP8."""
+        """Trains for some steps and compares the losses of bf16 and MXFP8."""
         if not (BUNDLE / "layer").exists():
             return None
         said = self.python(BUNDLE / "examples/train_moe.py", BUNDLE / "layer/program",
@@ -180,12 +180,12 @@ class Steps:
 
     def sanitize(self, tool):
         sanitizer = shutil.which("compute-sanitizer") or "/usr/local/cuda/bin/compute-sanitizer"
-        # The runtime asks for parameters of a kernel until there are no more.
+        # The runtime queries kernel parameters until the driver reports an error.
         prefix = [sanitizer, f"--tool={tool}", "--error-exitcode=9", "--report-api-errors=no",
                   "--print-limit=1000", "--show-backtrace=no"]
         if (BUNDLE / "layer").exists():
             self.make_batches()
-            # Kernels read whole tiles, also rows of no group, and drop them.
+            # Kernels read whole tiles, including rows outside all groups, and drop these.
             batches = BATCHES[3:] if tool == "initcheck" else BATCHES
             self.call(*prefix, *self.c_program(batches), counts=False)
         match = "(formats|split|results|reduction|epilogues)-0000"

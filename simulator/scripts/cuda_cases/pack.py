@@ -1,10 +1,10 @@
-"""Packs what a machine with a GPU needs to compare it with the simulator, and no LLVM.
+"""Packs a bundle that compares a GPU with the simulator, without LLVM.
 
 usage: scripts/check-cuda --pack FILE.tar.xz|DIRECTORY [--cases N] [--only PART,...]
 
-Programs are compiled for sm_90a; the simulator runs at least N cases (default 250) and
-what they gave is packed. There, ./check runs all of it: see check.py. Parts: runtime,
-cases, wgmma, layer, dropin, and mx-run, which takes minutes to link."""
+Compiles programs for sm_90a, runs at least N cases (default 250) on the simulator, and packs
+their results. On the GPU machine ./check (check.py) runs the bundle. Parts: runtime, cases,
+wgmma, layer, dropin, and mx-run (minutes to link)."""
 
 import argparse
 import concurrent.futures
@@ -29,8 +29,8 @@ PROGRAMS = ["vector-add", "tma", "cluster", "host-memory"]
 STAGED = "--schedule=tile = [128, 128, 64], epilogue = tma_store, staging = 2"
 FORMATS = [INPUTS / "matmul_formats.py", "{run}", "sim", "{work}"]
 GROUPED = [INPUTS / "grouped_formats.py", "{run}", "sim", "{work}"]
-# Name, script and its arguments, and how many cases of 250; None: as many as the script
-# has. The script compares each with numpy.
+# Name, script and arguments, and number of cases of 250; None runs all cases of the script.
+# The script compares each with NumPy.
 JOBS = [
     ("formats", [*FORMATS, "--count={n}"], 60),
     ("staged", [*FORMATS, "--first=60", "--count={n}", "--multiple-of-n=8", STAGED], 26),
@@ -45,11 +45,11 @@ JOBS = [
     ("reduction", [*GROUPED, "reduction", "--count={n}"], 30),
     ("rows-staged", [*GROUPED, "rows", "--first=30", "--count={n}", STAGED], 8),
     ("reduction-staged", [*GROUPED, "reduction", "--first=30", "--count={n}", STAGED], 8),
-    # Scattered, quantized, of parts, masked: by turns.
+    # Scattered, quantized, split and masked results in turn.
     ("results", [RUN / "grouped-results.py", "{run}", "{work}", "{n}"], 48),
     ("weights", [RUN / "weights.py", "{run}", "{work}", "--count={n}"], 48),
     ("swapped", [RUN / "weights.py", "{run}", "{work}", "--swap-ab", "--count={n}"], 42),
-    # Each with weights in rows and packed.
+    # Weights in rows, and packed.
     ("packed", [RUN / "weights.py", "{run}", "{work}", "--packed", "--first=96",
                 "--count={n}"], 48),
     ("packed-swapped", [RUN / "weights.py", "{run}", "{work}", "--packed", "--swap-ab",
@@ -71,7 +71,7 @@ def call(*command, **options):
 
 
 def environment(**more):
-    """Of programs that use the Python package of this tree and its library."""
+    """Returns the environment of programs with the Python package and library of this tree."""
     path = [ROOT / "python", ROOT / "test/python", INPUTS]
     return dict(os.environ, PYTHONPATH=os.pathsep.join(map(str, path)),
                 MX_RUNTIME=str(BUILD / "lib/libmx_runtime.so"), PYTHONDONTWRITEBYTECODE="1",
@@ -84,7 +84,7 @@ def compile_program(source, target, **options):
 
 
 def copy(bundle, *paths):
-    """Files and folders of the repository, to where they lie in it."""
+    """Copies files and folders of the repository to the same paths in the bundle."""
     for path in paths:
         target = bundle / path
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -101,7 +101,7 @@ def pack_runtime(bundle, options):
     for name in "lib/libmx_runtime.so", "bin/mx-launch", "unittests/mx-check-cuda":
         target = bundle / ("lib" if name.startswith("lib") else "bin")
         target.mkdir(exist_ok=True)
-        # Programs ask for the library by the name with its version.
+        # Programs load the library by its versioned name.
         file = (BUILD / name).resolve().name
         call("strip", "-o", target / file, BUILD / name)
         if file != pathlib.Path(name).name:
@@ -112,7 +112,7 @@ def pack_runtime(bundle, options):
 
 
 def run_job(job, bundle, options):
-    """The output of a script, and whether all was right."""
+    """Returns the output of a script, and whether all comparisons passed."""
     name, command, most = job
     count = most and max(1, -(-most * options.cases // 250))
     with tempfile.TemporaryDirectory() as work:
@@ -166,7 +166,7 @@ def pack_layer(bundle, options):
 
 
 def pack_dropin(bundle, options):
-    """Programs of stock MLIR, linked with the library, and what they print on the
+    """Packs programs of stock MLIR, linked with the library, and their output on the
     simulator."""
     folder = bundle / "dropin"
     folder.mkdir(exist_ok=True)
@@ -189,7 +189,7 @@ def pack_dropin(bundle, options):
 
 
 def pack_mx_run(bundle, options):
-    """mx-run with LLVM in it: its shared libraries are larger than all else."""
+    """Packs mx-run with LLVM's shared libraries, the largest files of the bundle."""
     commands = subprocess.run(["ninja", "-C", BUILD, "-t", "commands", "mx-run"], check=True,
                               capture_output=True, text=True).stdout.splitlines()[-1].split()
     own = [BUILD / word for word in commands if word.endswith((".a", ".cpp.o", ".c.o"))

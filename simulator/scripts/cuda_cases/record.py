@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Stands in for mx-run in test scripts, and keeps what they run for a GPU.
+"""Replaces mx-run in test scripts, and records their cases for a GPU.
 
 usage: MX_RECORD=DIRECTORY MX_RECORD_TOOLS=BUILD/bin [MX_RECORD_NAME=TEXT]
        record.py FILE.mlir [OPTIONS OF mx-run]
 
-The program is compiled for sm_90a, whatever chip the script names, and runs on the
-simulator with the sums of the tensor core (MX_SIM_TENSOR_SUMS=truncated): the script
-that called compares its results with its own reference, and cases.py says what is kept.
-MX_CHIP says the same to scripts that
-need to know. Runs on the CPU are mx-run's, and not kept."""
+Compiles the program for sm_90a for any chip of the script, and runs it on the simulator
+with sums of the tensor core (MX_SIM_TENSOR_SUMS=truncated). The calling script compares
+results with its own reference. MX_CHIP informs scripts of the chip. cases.py describes a
+recorded case.
+Runs on the CPU use mx-run and are not recorded."""
 
 import argparse
 import hashlib
@@ -21,7 +21,7 @@ import sys
 import tempfile
 
 CHIP = "sm_90a"
-# Of the arrays of a case: larger ones are run, and not kept, as bundles travel.
+# Size of the arrays of a case. Larger cases run but are not recorded, to limit the bundle.
 MOST_BYTES = 1 << 20
 
 
@@ -38,7 +38,7 @@ def parse(argv):
 
 
 def compile_program(tools, text, options, root):
-    """The name of the compiled program, which equal programs share."""
+    """Returns the name of the compiled program, shared by equal programs."""
     name = hashlib.sha256((text + options.entry).encode()).hexdigest()[:16]
     target = root / "programs" / name
     if target.exists():
@@ -55,7 +55,7 @@ def compile_program(tools, text, options, root):
             sys.exit(done.returncode)
         try:
             os.rename(f"{work}/program", target)
-        except OSError:  # another process was first
+        except OSError:  # Another process created it.
             if not target.exists():
                 raise
         else:
@@ -64,7 +64,7 @@ def compile_program(tools, text, options, root):
 
 
 def new_directory(root):
-    """The next one of those that this caller's cases have."""
+    """Returns the next unused case directory of this caller."""
     prefix = os.environ.get("MX_RECORD_NAME", "case")
     (root / "cases").mkdir(parents=True, exist_ok=True)
     for index in range(len(list((root / "cases").glob(f"{prefix}-*"))), 1 << 20):

@@ -1,6 +1,6 @@
 """Checks a JSON report of mx-sim against its schema, which simulator/docs/Reports.md
-describes: check_report.py REPORT.json. Every key must be known, so that the
-description stays whole."""
+describes: check_report.py REPORT.json. Unknown keys are errors, so the
+description stays complete."""
 
 import json
 import sys
@@ -15,7 +15,7 @@ class Optional:
 
 
 class Map:
-    """Any keys."""
+    """Object with any keys."""
 
     def __init__(self, schema):
         self.schema = schema
@@ -140,7 +140,7 @@ def main():
     check(report, REPORT, "")
     for launch in report["launches"]:
         roles, warps = launch["roles"], launch["warps"]
-        # Each warp has one role, and nothing is lost or counted twice.
+        # Each warp plays one role, and every instruction is counted exactly once.
         members = sorted(w for role in roles for w in role["warps"])
         assert members == list(range(len(warps))), members
         for path in [("instructions",), ("mmas",)] + [
@@ -153,7 +153,7 @@ def main():
         assert total(warps, "mmas") == launch["mmas"]
         for part in roles + warps:
             assert sum(part["mmas_by_shape"].values()) == part["mmas"], part
-            # Points at which lanes meet again are no instructions of the text.
+            # Reconvergence points are not instructions of the text.
             counted = sum(part["instructions_by_class"].values())
             assert counted <= part["instructions"], part
             assert part["failed_tests"]["instructions"] <= counted, part

@@ -1,4 +1,4 @@
-"""Modelled times of small kernels against the rates that the chip has.
+"""Modelled times of small kernels, compared with the rates of the chip.
 
 usage: check_time.py MX_SIM TIME.ptx DIRECTORY
 """
@@ -12,14 +12,14 @@ import numpy as np
 
 MX_SIM, PTX, DIRECTORY = sys.argv[1:]
 MHZ, SMS = 1980, 132
-# Bytes a cycle that threads load from L2: each half of the chip has half of 4500, and the larger
-# one has 68 SMs.
+# Bytes per cycle for thread loads from L2: each half of the chip provides half of 4500, and the larger
+# half contains 68 SMs.
 L2_LOADS = 4500 / 2 / 68 * SMS
 MIB = 1 << 20
 
 
 def run(launches, *options, **buffers):
-    """The launches of a report, and the warnings."""
+    """Returns the launches of a report, and the warnings."""
     path = os.path.join(DIRECTORY, "launch.json")
     report = os.path.join(DIRECTORY, "report.json")
     buffers = {name: value if isinstance(value, dict) else {"bytes": value} for name, value in buffers.items()}
@@ -34,7 +34,7 @@ def run(launches, *options, **buffers):
 
 
 def launch(kernel, grid, block, *args):
-    """The arguments are names of buffers, and numbers."""
+    """Describes a launch; the arguments are buffer names and numbers."""
     args = [{"buffer": arg} if isinstance(arg, str) else {"u32": arg} for arg in args]
     return {"kernel": kernel, "grid": [grid, 1, 1], "block": [block, 1, 1], "dynamic_smem": 16384, "args": args}
 
@@ -49,7 +49,7 @@ def cycles(launches):
 
 
 def check_mmas():
-    """16 + N / 4 cycles for few columns, computed or not."""
+    """16 + N / 4 cycles for few columns, with values computed or not."""
     two = [launch("mmas", SMS, 128, "out", count) for count in (128, 256)]
     few, many = cycles(run(two, "--data=none", out=512)[0])
     near("cycles of an MMA", (many - few) / 128, 18, 0.01)
@@ -58,7 +58,7 @@ def check_mmas():
 
 
 def check_memory():
-    """From HBM, and twice the same: the second time from L2."""
+    """Reads HBM, then the same data from L2."""
     read = lambda count: launch("read", 2 * SMS, 1024, "in", count) | {"dynamic_smem": 0}
     step = 2 * SMS * 1024 * 16
     few, many = (run([read(count)] * 2, "--checks=none", **{"in": count * step})[0] for count in (4, 8))
@@ -70,7 +70,7 @@ def check_memory():
 
 
 def check_copies():
-    """A sector that several lanes of cp.async copy from comes once."""
+    """A sector read by several lanes of cp.async is fetched once."""
     copy = lambda count: launch("copy", 2 * SMS, 1024, "in", count) | {"dynamic_smem": 0}
     step = 2 * SMS * 1024 * 16
     few, many = (run([copy(count)] * 2, "--checks=none", **{"in": count * step})[0] for count in (2, 6))
@@ -80,21 +80,21 @@ def check_copies():
 
 
 def check_barriers():
-    """75 cycles a hand-over, which without machine code is a guess."""
+    """A handover takes 75 cycles, estimated without machine code."""
     few, many = cycles(run([launch("handOver", 1, 64, rounds) for rounds in (64, 128)])[0])
     near("cycles of a hand-over", (many - few) / 128, 75.2, 0.1)
 
 
 def check_peeks():
-    """A test that nothing can make true gives up, and the thread goes on."""
+    """A test that can never succeed gives up, and the thread continues."""
     few, many = cycles(run([launch("peeks", 1, 1, count) for count in (8, 16)])[0])
     if not few < many:
         sys.exit(f"expected more tests to take longer, found {few} and {many}")
 
 
 def check_machine_code():
-    """Stalls of machine code come on top, three in each round of the first warp; a
-    listing of another text of the kernel is none."""
+    """Adds the stalls of machine code, three in each round of the first warp; a
+    listing of another kernel text adds none."""
     with open(PTX, encoding="utf-8") as file:
         line = next(n for n, words in enumerate(file, 1) if "COUNTS" in words)
 
@@ -139,7 +139,7 @@ NONE = 7  # no counter
 
 
 def check_waits():
-    """Machine code that uses a load before the next one: that waits too."""
+    """Machine code that uses a load before the next load also waits for it."""
 
     def takes(waits):
         return early((("FIRST", "LDG R1, R1, R1", 0, 0), ("USE", "IADD3 R1, R1, R1", NONE, waits),
@@ -152,7 +152,7 @@ def check_waits():
 
 
 def check_constants():
-    """The first use of 64 bytes of constants takes 73 cycles more; that of a load, when its result is used."""
+    """The first use of 64 bytes of constants takes 73 more cycles; after a load, its result is delayed."""
 
     def takes(*order):
         return early([("PARAMETER", *one) for one in order] + [("FIRST", "LDG R1, R1, R1", NONE, 3)])
@@ -171,7 +171,7 @@ def check_constants():
     more(73, "two lines at a time", cold(load("0x210", 0), load("0x240", 0)))
     more(0, "a line that nothing waits for", cold(load("0x210", NONE)))
     more(0, "a line that a guard may keep", cold(("@!P0 LDC R2, c[0x0][0x210]", 0, 0)))
-    # The figures of a kernel's start have the first line of operands.
+    # The kernel's start cost is attributed to the first line with operands.
     operands = lambda place: takes(*((f"ULDC UR4, c[0x0][{at}]", NONE, 0) for at in ("0x0", place)))
     more(73, "a second line of operands", operands("0x210") - operands("0x4"))
     # Parameters begin at 0x210.
@@ -182,7 +182,7 @@ def check_constants():
 
 
 def check_ends():
-    """A kernel ends when its stores have, and when the chip has noticed the ends of all CTAs."""
+    """A kernel ends after its stores, and after the chip has registered the ends of all CTAs."""
     store = lambda grid, count: launch("store", grid, 128, "out", count) | {"dynamic_smem": 0}
     sizes = ((SMS, 0), (SMS, 1), (8 * SMS, 0), (8 * SMS, 8))
     nothing, one, many, much = cycles(run([store(*size) for size in sizes], "--checks=none", out=1 << 25)[0])
@@ -195,7 +195,7 @@ def check_ends():
 
 
 def check_repeats():
-    """The same bits for any number of host threads, and again."""
+    """Reports are bitwise equal for any number of host threads, and for a second run."""
     launches = [launch("mmas", 300, 128, "out", 64), launch("handOver", 300, 64, 20)]
     found = [run(launches, f"--jobs={jobs}", out=512) for jobs in (1, 4, 4)]
     if found[0] != found[1] or found[1] != found[2]:
@@ -207,7 +207,7 @@ def check_repeats():
 
 
 def check_dependence():
-    """A branch by the result of an MMA: it is computed, and the line named."""
+    """Branches on the result of an MMA: the MMA is computed, and the line is named."""
     out = {"bytes": 512, "fill": "zero"}
     launches, text = run([launch("depends", 1, 128, "out")], "--data=none", "--checks=-uninit-smem", out=out)
     with open(PTX, encoding="utf-8") as file:

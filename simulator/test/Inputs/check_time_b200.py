@@ -1,4 +1,4 @@
-"""Modelled times of small kernels against figures published of a B200.
+"""Modelled times of small kernels, compared with published B200 figures.
 
 usage: check_time_b200.py MX_SIM TIME.ptx DIRECTORY
 """
@@ -12,7 +12,7 @@ MX_SIM, PTX, DIRECTORY = sys.argv[1:]
 
 
 def run(launches, *options, maps=None):
-    """The launches of a report, and the warnings."""
+    """Returns the launches of a report, and the warnings."""
     path = os.path.join(DIRECTORY, "launch.json")
     report = os.path.join(DIRECTORY, "report.json")
     with open(path, "w", encoding="utf-8") as file:
@@ -37,7 +37,7 @@ def near(what, found, expected, tolerance):
 
 
 def slope(make, *options, depths=(64, 128), **more):
-    """Cycles that one more of something takes."""
+    """Returns the cycles per repetition, without the constant part."""
     few, many = (one["time"]["cycles"] for one in run([make(n) for n in depths], *options, **more)[0])
     return (many - few) / (depths[1] - depths[0])
 
@@ -48,7 +48,7 @@ def descriptor(m, n):
 
 
 def check_mmas():
-    """Cycles of microbench-blackwell: N / 2, or what the operands take."""
+    """Cycles of microbench-blackwell: N / 2, or the time to read the operands."""
     # M, N, cycles of one SM
     for m, n, cycles in ((128, 256, 128), (128, 128, 64), (128, 96, 56), (128, 64, 48), (64, 256, 128), (64, 64, 32)):
         take = lambda count: launch("mmas", count, descriptor(m, n))
@@ -56,29 +56,29 @@ def check_mmas():
     for m, n, cycles in ((256, 256, 128), (256, 128, 64), (256, 64, 43), (128, 256, 64), (128, 128, 32)):
         take = lambda count: launch("pairs", count, descriptor(m, n), grid=2)
         near(f"cycles of {m}x{n} by a pair", slope(take, "--data=none"), cycles, 0.01)
-    # Two pairs on four SMs do not hinder each other; two CTAs of one SM do.
+    # Two pairs on four SMs do not slow each other down; two CTAs of one SM do.
     two = lambda count: launch("pairs", count, descriptor(256, 256), grid=4)
     near("cycles of two pairs", slope(two, "--data=none"), 128, 0.01)
-    # Computed or not, the time is the same.
+    # The time does not depend on whether values are computed.
     take = lambda count: launch("mmas", count, descriptor(128, 64))
     if slope(take) != slope(take, "--data=none"):
         sys.exit("expected MMAs to take the same time where they are computed")
 
 
 def check_latency():
-    """128 rows of A are read, then come N / 2 cycles, 12 until the mbarrier knows, 50 until the warp does, and a loop."""
+    """Reading 128 rows of A, N / 2 cycles, 12 until the mbarrier completes, 50 until the warp resumes, and a loop."""
     for n in (64, 128, 256):
         take = lambda count: launch("turns", count, descriptor(128, n))
         near(f"latency of N = {n}", slope(take, "--data=none"), 32 + n / 2 + 12 + 50 + 38, 0.02)
 
 
 def check_registers():
-    """A register of each lane of four warps a cycle."""
+    """Four warps read one register of each lane per cycle."""
     near("cycles of four loads", slope(lambda count: launch("registers", count, block=128), "--data=none"), 64, 0.02)
 
 
 def check_boxes():
-    """A cycle for each row, whether it has 32 or 128 bytes."""
+    """A row of 32 or of 128 bytes takes one cycle."""
     for row in (32, 64, 128):
         box = {"buffer": "data", "offset": 0, "type": "u8", "dims": [row, 256], "strides": [128], "box": [row, 256],
                "element_strides": [1, 1], "interleave": "none", "swizzle": "none", "l2": "none", "oob": "zero"}
@@ -92,19 +92,19 @@ def check_control():
 
 
 def check_assumed():
-    """How long an answer takes is assumed, and matters."""
+    """The latency of an answer is assumed, and affects the result."""
     time = run([launch("asks", 64, block=1)], "--data=none")[0][0]["time"]
     if "launch-control" not in time["assumed"]:
         sys.exit(f"expected an assumed figure that matters, found {time['assumed']}")
 
 
 def check_peeks():
-    """20 cycles until a test gives up, an arrival of 13, a test of 75 of a phase that is over, and the loop."""
+    """20 cycles until a test gives up, 13 for an arrival, 75 for a test of a completed phase, and the loop."""
     near("cycles of a test that fails", slope(lambda count: launch("peeks", count, block=1)), 20 + 13 + 75 + 38, 0.03)
 
 
 def check_dependence():
-    """A branch by an accumulator: MMAs are computed, and the line named."""
+    """Branches on an accumulator: MMAs are computed, and the line is named."""
     launches, text = run([launch("depends", descriptor(128, 64))], "--data=none")
     with open(PTX, encoding="utf-8") as file:
         line = next(n for n, words in enumerate(file, 1) if "@%s bra DONE" in words)

@@ -1,5 +1,5 @@
-"""Where modelled time goes: causes add up to the time, another figure moves it as they say, and a
-part without a limit gains no more than its share.
+"""Causes of modelled time: the causes add up to the time and predict the effect of a changed figure, and
+removing the limit of a part gains at most its share.
 
 usage: check_time_causes.py MX_SIM TIME.ptx DIRECTORY
 """
@@ -14,7 +14,7 @@ SMS, LAUNCH_US = 132, 0.53
 
 
 def run(launch, *options):
-    """The time of a launch."""
+    """Returns the time of a launch."""
     path = os.path.join(DIRECTORY, "causes.json")
     report = os.path.join(DIRECTORY, "causes-report.json")
     with open(path, "w", encoding="utf-8") as file:
@@ -33,7 +33,7 @@ def launch(kernel, grid, block, *args, **buffers):
             "grid": [grid, 1, 1], "block": [block, 1, 1], "dynamic_smem": 16384, "args": args}
 
 
-# By part that bounds it: a launch, the least that the part takes of it, and figures of the part.
+# By limiting part: a launch, the least share of the part, and figures of the part.
 MMAS = launch("mmas", 4, 128, "out", 1000, out=512)
 READ = launch("read", 2 * SMS, 1024, "in", 10, **{"in": 10 * 2 * SMS * 1024 * 16}) | {"dynamic_smem": 0}
 HAND_OVER = launch("handOver", 1, 64, 200)
@@ -50,7 +50,7 @@ def near(what, found, expected, tolerance):
 
 
 def check_figure(name, case, time, key):
-    """To first order, and within a tenth of what it says."""
+    """The change agrees with the sensitivity to first order, within a tenth."""
     cause = next(c for c in time["causes"] if c["key"] == key)
     falls = "/" in cause["unit"]
     for factor in (0.75, 1.25):
@@ -79,13 +79,13 @@ def check_bound(name):
 
 
 def check_clock(times):
-    """Half the clock: half as fast, but for memory. MMAs lower it by themselves."""
+    """Half the clock doubles the time, except for memory. MMAs lower the clock by themselves."""
     fast, slow = run(MMAS, "--clock=1980"), run(MMAS, "--clock=990")
     near("cycles at half the clock", slow["cycles"] / fast["cycles"], 1, 1e-6)
     near("time at half the clock", (slow["us"] - LAUNCH_US) / (fast["us"] - LAUNCH_US), 2, 1e-3)
     if not 1500 < times["tensor core"]["mhz"] <= 1850:
         sys.exit(f"expected a clock below 1850 MHz, found {times['tensor core']['mhz']}")
-    # That of a launch that goes on and on is what time takes it down to, and kernels without MMAs keep theirs.
+    # The clock of a continuous launch is the lower limit, and kernels without MMAs keep the full clock.
     steady = run(MMAS, "--clock=sustained")
     near("a sustained clock", steady["mhz"], run(MMAS, "--time-figure=tensor-clock-time=0.001")["mhz"], 1e-6)
     if not steady["mhz"] < times["tensor core"]["mhz"] - 0.05:
@@ -96,7 +96,7 @@ def check_clock(times):
 
 
 def check_band():
-    """A figure without a range has no part in the band."""
+    """A figure without a range does not contribute to the band."""
     wide = run(HAND_OVER)
     narrow = run(HAND_OVER, "--time-figure=mbarrier-woken=55", "--time-figure=mbarrier-test=66")
     if not narrow["high_us"] - narrow["low_us"] < wide["high_us"] - wide["low_us"]:
@@ -104,7 +104,7 @@ def check_band():
 
 
 def check_assumed():
-    """What bounds it is measured."""
+    """The limiting figure is a measured figure."""
     if run(READ, "--time-without=launch")["assumed"]:
         sys.exit("expected no assumed figure that matters for a read from HBM")
 

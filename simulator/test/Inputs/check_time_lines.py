@@ -1,4 +1,4 @@
-"""What lines cost, against arithmetic: latencies are set, and waits go with them.
+"""Costs of lines, compared with arithmetic: latencies are set, and waits change with them.
 
 usage: check_time_lines.py MX_SIM LINES.ptx DIRECTORY LIST_MACHINE_CODE
 """
@@ -15,13 +15,13 @@ with open(PTX, encoding="utf-8") as source:
 
 
 def line_of(mark):
-    """The number of the line that ends so."""
+    """Returns the number of the line that ends with the text."""
     (line,) = (k + 1 for k, text in enumerate(TEXT) if text.endswith("// " + mark))
     return line
 
 
 def run(kernel, block, *args, options=(), grid=1, lines=True):
-    """The report of a launch."""
+    """Returns the report of a launch."""
     args = [{"buffer": arg} if isinstance(arg, str) else {"u32": arg} for arg in args]
     launch = {"buffers": {"in": {"bytes": 1024}, "out": {"bytes": 4096}}, "kernel": kernel, "grid": [grid, 1, 1],
               "block": [block, 1, 1], "dynamic_smem": 16384, "args": args}
@@ -37,7 +37,7 @@ def run(kernel, block, *args, options=(), grid=1, lines=True):
 
 
 def at(report, mark):
-    """What the line cost."""
+    """Returns the cost of the line."""
     found = [one for one in report["time"]["lines"] if one["line"] == line_of(mark)]
     return found[0] if found else sys.exit(f"expected the line of {mark} among those that cost something")
 
@@ -48,7 +48,7 @@ def expect(what, found, expected, tolerance=0):
 
 
 def check_sums(name, report):
-    """Lines cost the lives of the warps, and what was executed is what the recorder counts."""
+    """The costs of lines add up to the lifetimes of the warps; execution counts match the recorder."""
     time, roles = report["time"], report["roles"]
     expect(f"{name}: cycles of all lines", sum(one["cycles"] for one in time["lines"]),
            sum(role["cycles"]["alive"] for role in roles))
@@ -68,7 +68,7 @@ def check_sums(name, report):
 
 
 def check_without(name, report, kernel, *args, **more):
-    """The account changes nothing, and is left out where it was not asked for."""
+    """Accounting does not change the result, and is omitted unless requested."""
     plain = run(kernel, *args, lines=False, **more)
     expect(f"{name}: cycles with an account", report["time"]["cycles"], plain["time"]["cycles"])
     if "lines" in plain["time"] or "source_lines" in plain["time"]:
@@ -76,7 +76,7 @@ def check_without(name, report, kernel, *args, **more):
 
 
 def check(kernel, *args, **more):
-    """The report of a launch, whose sums are right with checks and without."""
+    """Returns the report of a launch; the sums must be right with and without checks."""
     report = run(kernel, *args, **more)
     check_sums(kernel, report)
     check_without(kernel, report, kernel, *args, **more)
@@ -88,7 +88,7 @@ def check(kernel, *args, **more):
 
 
 def check_chase():
-    """15 of 16 loads wait for the one before: the latency, less the cycle that it issues in."""
+    """15 of 16 loads wait for the preceding load: the latency, less its issue cycle."""
     for latency in (30, 200):
         one = at(check("chase", 32, options=[f"--time-figure=shared-latency={latency}"]), "CHASE")
         expect("waits of a chain of loads", one["waits_result"], 15 * (latency - 1), 2)
@@ -96,7 +96,7 @@ def check_chase():
 
 
 def check_fmas():
-    """Seven of eight wait for the latency, less the cycle of issue, and the test for the eighth."""
+    """Seven of eight wait for the latency, less the issue cycle; the test waits for the eighth."""
     for latency in (4, 20):
         few, report = (check("fmas", 32, "out", count, options=[f"--time-figure=float-latency={latency}"])
                        for count in (100, 300))
@@ -118,7 +118,7 @@ def check_fmas():
 
 
 def check_shared_scheduler():
-    """16 warps on four schedulers: an issue each, and what they wait for each other's."""
+    """16 warps on four schedulers: each warp waits while others issue."""
     one = at(check("fmas", 512, "out", 100, options=["--time-figure=float-latency=4"]), "FMAS")
     expect("issue of 16 warps", one["issues"], 16 * 800, 16)
     if not one["waits_slot"] > 0:
@@ -126,7 +126,7 @@ def check_shared_scheduler():
 
 
 def check_copies():
-    """Each wait grows with the latency of the copy, and what comes after with that of the test."""
+    """Each wait grows with the latency of the copy, and the branch after it with the latency of the test."""
     before, after = (at(check("copies", 32, "in", 50, options=[f"--time-figure=copy-l2-latency={latency}"]), "WAIT")
                      for latency in (300, 500))
     expect("waits for copies", after["waits_mbarrier"] - before["waits_mbarrier"], 50 * 200)
@@ -138,7 +138,7 @@ def check_copies():
 
 
 def check_barrier():
-    """Three warps wait as long as the first goes round."""
+    """Three warps wait while the first runs its chain."""
     waits, rounds = [], []
     for latency in (17, 117):
         report = check("barrier", 128, "out", options=[f"--time-figure=special-latency={latency}"])
@@ -150,31 +150,31 @@ def check_barrier():
 
 
 def check_wgmmas():
-    """A wait for each, of all four warps."""
+    """Each of the four warps waits for each MMA."""
     before, after = (at(check("wgmmas", 128, 20, options=[f"--time-figure=wgmma-latency={latency}"]), "WGMMAS")
                      for latency in (40, 140))
     expect("waits for wgmma", after["waits_mma"] - before["waits_mma"], 4 * 20 * 100, 4 * 20)
 
 
 def check_mma_sync():
-    """The second waits for the first, as for any result."""
+    """The second MMA waits for the first, as for any result."""
     before, after = (at(check("mmas", 32, options=[f"--time-figure=mma-sync-latency={latency}"]), "MMA")
                      for latency in (30, 130))
     expect("waits for mma.sync", after["waits_mma"] - before["waits_mma"], 100)
 
 
 def check_lanes():
-    """Lanes part, and each cycle counts once."""
+    """Lanes diverge, and each cycle is counted once."""
     expect("rounds of lanes", at(check("lanes", 64, grid=3), "ROUNDS")["executed"], 2 * 3 * 32)
 
 
 def check_jumps():
-    """A jump is one instruction, however it is executed."""
+    """A jump is one instruction, however the simulator executes it."""
     expect("jumps by a table", at(check("jumps", 64, grid=2), "TABLE")["executed"], 2 * 2)
 
 
 def check_machine_code():
-    """In the order of machine code, where its tools are there: sums are right, and warps wait for their scheduler."""
+    """In machine code order, if its tools are installed: sums are right, and warps wait for their scheduler."""
     listing = os.path.join(DIRECTORY, "listing")
     done = subprocess.run([sys.executable, LIST, PTX, "-o", listing], capture_output=True, text=True)
     if done.returncode:

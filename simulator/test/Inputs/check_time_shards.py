@@ -1,4 +1,4 @@
-"""Launches that are timed, on different numbers of host threads.
+"""Timed launches on different numbers of host threads.
 
 usage: check_time_shards.py MX_SIM SHARDS.ptx DIRECTORY
 """
@@ -16,7 +16,7 @@ rng = np.random.default_rng(7)
 
 
 def run(jobs, launch, status=0):
-    """The report and what the launch has printed."""
+    """Returns the report and the output of the launch."""
     path, report = DIRECTORY / "launch.json", DIRECTORY / f"report-{jobs}.json"
     path.write_text(json.dumps(launch), encoding="utf-8")
     command = [MX_SIM, PTX, path, "--time=h200", "--checks=none", f"--jobs={jobs}", f"--report={report}"]
@@ -69,7 +69,7 @@ def sums(jobs):
     report = run(jobs, launch)
     found = np.load(out).view("f4").reshape(2, 32)
     expected = values.astype(np.float64).sum(axis=0)
-    # The order of the sums, which shows in the last bits, is not that of rows.
+    # Sums are added in another order than the rows, which affects the last bits.
     if not np.allclose(found, expected, atol=1e-2):
         sys.exit(f"sums: expected {expected}, found {found}")
     return report, found.tobytes()

@@ -1,6 +1,6 @@
-"""Checks a timeline page of mx-sim: check_timeline.py PAGE.html [OTHER.html]. It
-loads nothing, its data is well formed, and no two spans of a row overlap. The
-other page must show the same."""
+"""Checks a timeline page of mx-sim: check_timeline.py PAGE.html [OTHER.html]. The page
+loads nothing, its data is well formed, and spans of a row do not overlap. The
+other page must show the same data."""
 
 import json
 import re
@@ -40,7 +40,7 @@ def check_launch(launch, kinds, lines):
 
 
 def tracks_of(data):
-    """Without what depends on the order in which strings were met."""
+    """Removes everything that depends on the order of first use of strings."""
     return [
         (
             track["cta"],
@@ -62,7 +62,7 @@ def load(path):
         r'<script type="application/json" id="data">(.*?)</script>', page, re.S
     )
     data = json.loads(match.group(1))
-    # The data may quote anything; the rest of the page names nothing to load.
+    # The data may quote any text; the rest of the page must not reference anything to load.
     frame = page[: match.start(1)] + page[match.end(1) :]
     for bad in (r"https?:", r"\bsrc\s*=", r"\bhref\b", r"@import", r"url\(", "fetch\\("):
         assert not re.search(bad, frame), bad

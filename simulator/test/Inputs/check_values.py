@@ -1,4 +1,4 @@
-"""Time without values against time with them.
+"""Modelled time without computed values, compared with the time with all values.
 
 usage: check_values.py MX_SIM VALUES.ptx DIRECTORY
 """
@@ -16,7 +16,7 @@ ROUNDS = [3 + 5 * (k % 7) for k in range(THREADS)] + [(37 * k + 11) % 64 for k i
 
 
 def run(data, launches):
-    """The launches of a report, and the text."""
+    """Returns the launches of a report, and the text."""
     os.makedirs(DIRECTORY, exist_ok=True)
     path = os.path.join(DIRECTORY, "launch.json")
     report = os.path.join(DIRECTORY, "report.json")
@@ -56,7 +56,7 @@ def check_same(programs):
 
 
 def check_left_out(launches, line):
-    """The load at `line` needs what was left out."""
+    """Checks for the message that the load at `line` needs an omitted value."""
     text = run("none", launches)[1]
     expected = (f":{line}: left-out: ", "--data=none has left out: run it with --data=values")
     if any(words not in text for words in expected):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""exits.py STATUS COMMAND...: runs the command, which must exit with STATUS."""
+"""exits.py STATUS COMMAND...: checks that the command exits with STATUS."""
 import subprocess, sys
 
 status = subprocess.run(sys.argv[2:]).returncode

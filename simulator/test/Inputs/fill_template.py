@@ -1,4 +1,4 @@
-"""fill_template.py MX-SIM PLACES OUT: looks at templates of mx-sim, fills them in, and
+"""fill_template.py MX-SIM PLACES OUT: checks templates of mx-sim, fills them in, and
 runs them. The parameters are those of the sources beside the PTX."""
 
 import json
@@ -38,7 +38,7 @@ launch["buffers"]["param_0"].update(bytes=3 * 64 * 4, fill="zero")
 launch["buffers"]["param_1"]["bytes"] = 3 * 4
 launch["outputs"]["param_1"] = "sums.npy"
 run("sums.ptx", "sums", launch)
-with open(f"{out}/sums.npy", "rb") as file:  # the kernel has a race: not its values
+with open(f"{out}/sums.npy", "rb") as file:  # the kernel's race does not affect its values
     assert b"(12,)" in file.read()
 
 # one(int *x), in clusters of two

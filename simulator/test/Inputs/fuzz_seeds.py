@@ -1,4 +1,4 @@
-"""fuzz_seeds.py TESTS DIR: the PTX and JSON parts of the tests in a folder, and
+"""fuzz_seeds.py TESTS DIR: writes the PTX and JSON parts of the tests in a folder, and
 the list of all instructions in pieces, as files in DIR/ptx and DIR/json."""
 
 import os
@@ -31,7 +31,7 @@ for family in instruction_set.SETS["sm_100a"]:
     lines = instruction_set.module("sm_100a", [family]).splitlines()
     body = next(k for k, line in enumerate(lines) if line == "  ret;")
     begin = next(k for k, line in enumerate(lines) if "%gm;" in line) + 1
-    # A few of each family: a seed that is run should not be long.
+    # Only a few of each family: an executed seed should be short.
     chosen = lines[begin:body][::max(1, (body - begin) // 40)]
     write("ptx", f"{family}.ptx",
           "\n".join(lines[:begin] + chosen + lines[body:]) + "\n")

@@ -1,6 +1,6 @@
-"""The instructions of PTX ISA 9.0 that nvcc 13 and LLVM 22 write for sm_90a,
-sm_100a and sm_120a, as patterns. `{a,b}` stands for each of its parts, an empty part
-included. Letters alone are registers: p predicate, b 8, h 16, r 32, d 64 and q
+"""The PTX ISA 9.0 instructions that nvcc 13 and LLVM 22 emit for sm_90a,
+sm_100a and sm_120a, as patterns. `{a,b}` is replaced by each alternative, which may
+be empty. Single letters are registers: p predicate, b 8, h 16, r 32, d 64 and q
 128 bits. %sa, %ga, %la, %mb and %tm hold addresses of shared, global and local
 memory, of an mbarrier and of tensor memory.
 
@@ -454,7 +454,7 @@ cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.mult
 cp.async.bulk.prefetch.tensor.2d.L2.global.tile::gather4 [%ga, {r, r, r, r, r}]
 """
 
-# The assembler takes them, the simulator does not.
+# Accepted by the assembler, but not by the simulator.
 LEFT_OUT = """
 cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%sa], [%ga, {r, r, r}], [%mb], {h}
 cp.async.bulk.global.shared::cta.bulk_group.cp_mask [%ga], [%sa], r, h
@@ -574,7 +574,7 @@ WIDTH = {"pred": "p", "b16": "h", "u16": "h", "s16": "h", "b64": "d",
 
 
 def expand(pattern):
-    """Alternatives of the opcode; of the operands only `{a,b}` without spaces."""
+    """Expands alternatives in the opcode; in operands, only `{a,b}` without spaces."""
     parts = re.split(r"(\{[^ {}]*,[^ {}]*\}|\{[a-z_]+\}(?=[. ]))", pattern)
     choices = [p[1:-1].split(",") if p[:1] == "{" and len(p) > 1 and k % 2
                else [p] for k, p in enumerate(parts)]

@@ -5,8 +5,8 @@
   mxfp8_gemm.py prepare-pair DIR M N K   the same for mxfp8-gemm-pair.ptx
   mxfp8_gemm.py check DIR                compares c.npy with NumPy in float64
 
-It shares nothing with the project: E4M3 is decoded by its definition (OCP MX
-v1.0, 5.3.1), the scale tiles are laid out by their definition in the PTX ISA.
+The script shares no code with the project: E4M3 is decoded by its definition (OCP MX
+v1.0, 5.3.1), and scale tiles follow their definition in the PTX ISA.
 """
 import json, os, sys
 import numpy as np
@@ -22,7 +22,7 @@ def e4m3_table():
 
 
 def scale_tiles(s):
-    """Rows x K blocks to 128x4 tiles of 512 bytes, K fastest."""
+    """Converts rows x K blocks to 128x4 tiles of 512 bytes, K fastest."""
     rows, cols = s.shape
     r, c = -(-rows // 128) * 128, -(-cols // 4) * 4
     full = np.zeros((r, c), np.uint8)

@@ -1,11 +1,10 @@
-"""Compares, for every target from sm_90 on and each of the instructions of
-instruction_set.py, whether the assembler takes it and whether the simulator
-does.
+"""Compares the assembler and the simulator: for every target from sm_90 on, both must
+accept or reject the same instructions of instruction_set.py.
 
 targets.py MX_SIM FOLDER
 
-The assembler names all that it refuses in one pass or a few: what it has named
-is left out, until it takes the rest.
+The assembler reports all rejected instructions in one or a few passes: they are
+removed until it accepts the rest.
 """
 
 import pathlib
@@ -21,7 +20,7 @@ TARGETS = ["sm_90", "sm_90a", "sm_100", "sm_100a", "sm_100f", "sm_103",
 
 
 def module(texts, target):
-    """The text, and the line of the first instruction."""
+    """Returns the text, and the line of the first instruction."""
     head = [".version 9.0", f".target {target}", ".address_size 64",
             ".global .align 16 .b8 gl[64];", ".shared .align 16 .b8 sm[64];",
             ".visible .entry k() .maxnreg 128"]

@@ -1,6 +1,6 @@
-// Runs the program of a timeline page against a document that only remembers:
+// Runs the program of a timeline page against a document stub that records calls:
 // use_timeline.js PAGE.html [timed]. Draws, zooms, pans, searches, selects and folds, and
-// looks at what became of it. No browser is needed.
+// checks the results. No browser is needed.
 'use strict';
 const fs = require('fs'), assert = require('assert');
 
@@ -89,7 +89,7 @@ assert.strictEqual($('source').children.length,
 const isTimed = process.argv[3] === 'timed';
 assert((isTimed ? /modelled cycles of b200/ : /not time/).test($('note').textContent));
 
-// What lines cost stands beside them, and is all of it.
+// The costs of lines are shown beside them, and add up to the total.
 assert.strictEqual(launch.costs.length > 0, isTimed);
 assert.strictEqual($('source').classes.has('costs'), isTimed);
 let shares = 0;
@@ -101,7 +101,7 @@ for (const [line, executed, ...cycles] of launch.costs) {
 }
 assert(!isTimed || Math.abs(shares - 100) < 2, 'shares add up to ' + shares);
 
-// The first span, its line in the text, and the ones after it.
+// The first span, its line in the text, and the following spans.
 key('ArrowRight');
 const first = launch.tracks.find(t => t.spans.length).spans[0];
 assert(seen && seen.classList.contains('here'), 'no line is highlighted');
@@ -113,7 +113,7 @@ for (const k of ['w', 'w', 'd', 'a', 's', 'z', 'PageDown', 'PageUp', 'n', 't', '
   key(k);
 assert.strictEqual(document.documentElement.dataset.theme, 'dark');
 
-// Wheel, drag, click, hover everywhere: no exception, and something is found.
+// Wheel, drag, click and hover everywhere throw no exception and find something.
 let found = 0;
 const everywhere = f => {
   for (let y = 2; y < 800; y += 7)
@@ -147,7 +147,7 @@ document.send('keydown', {key: 'Enter', target: $('search')});
 paint();
 assert(/1 of /.test($('matches').textContent), $('matches').textContent);
 
-// Work depends on the pixels: a hundred thousand spans in a row of a thousand.
+// Work depends on the number of pixels, 1000, not on the 100,000 spans of the row.
 const model = {};
 new Function('module', program)(model);
 const {visible, indexRows, layOut, tickStep} = model.exports;

@@ -1,4 +1,4 @@
-# The GoogleTest binaries, as lit tests: each test of a binary counts as one.
+# Runs GoogleTest binaries as lit tests: each test of a binary counts separately.
 
 import os
 import sys

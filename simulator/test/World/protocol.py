@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Devices that store into each other's memory and wait for flags.
 
-The right protocol (Inputs/exchange.ptx) is clean for 2, 4 and 8 devices under
-many seeds, with and without checks, and gives the right words. Of each mistake
-one of a few seeds must have a finding, or wrong words where it says so.
+The correct protocol (Inputs/exchange.ptx) is clean for 2, 4 and 8 devices under
+many seeds, with and without checks, and gives the right words. Each mistake
+must cause a finding under one of a few seeds, or wrong words if it is listed so.
 
 RUN: %python %s %S/Inputs %t right
 RUN: %python %s %S/Inputs %t mistakes
@@ -25,7 +25,7 @@ SEEDS = range(8)
 
 
 def mark(name, old, new):
-    """Replaces text in the lines that end with a comment of that name."""
+    """Replaces text in the lines that end with the comment `name`."""
     def edit(text):
         lines = text.split("\n")
         marked = [k for k, line in enumerate(lines) if line.endswith("// " + name)]
@@ -51,7 +51,7 @@ def both(*edits):
 
 
 def flags_first(text):
-    """Every thread of `send` writes its words after the flags are sent."""
+    """Makes every thread of `send` write its words after the flags are sent."""
     begin, end = text.index("\n  mov.u32 %r9, 0;\nROW:"), text.index("\n  bar.sync 0;   " + " " * 26 + "// WRITTEN")
     words = text[begin:end]
     tail = text.index("\n}", end)
@@ -64,7 +64,7 @@ def signal(instruction):
     return mark("SIGNAL", "st.release.sys.global.u32", instruction)
 
 
-# Other ways to say the same, and the same with too narrow a scope.
+# Equivalent forms, and the same forms with too narrow a scope.
 FENCE = mark("AWAIT", "POLL;", "POLL; fence.acq_rel.sys;")
 FORMS = {
     "fence and relaxed store": (signal("fence.acq_rel.sys; st.relaxed.sys.global.u32"),
@@ -87,7 +87,7 @@ FORMS = {
 RACE = r"race: the read of .* of buffer 'window' .* races with the write at line \d+ by CTA"
 NARROW = r"has a narrower scope than \.sys: expected \.sys on both sides"
 SLOT = r"race: the write of .* of buffer 'window' .* races with the read at line \d+ by CTA"
-# Name: the edit, what is found, and in which kernels or how they are launched.
+# Name: the edit, the finding, and the kernels or launch options.
 MISTAKES = {
     "release dropped": (mark("SIGNAL", ".release", ".relaxed"), RACE),
     "release of the device": (mark("SIGNAL", ".sys", ".gpu"), NARROW),
@@ -113,13 +113,13 @@ MISTAKES = {
     "read wait of bulk stores": (mark("BULK", "wait_group 0", "wait_group.read 0"), RACE, "send_bulk"),
     "no proxy fence": (drop("PROXY"), r"proxy-fence: the read of .* by the async proxy", "receive_bulk"),
 }
-# What shows in the words as well.
+# Mistakes that also cause wrong words.
 WRONG = ["release dropped", "release of the device", "flags before words", "no await",
          "no barrier before the release", "no release to the counter", "read wait of bulk stores"]
 
 
 def run(edit, options, devices, epochs, seed, checks="all"):
-    """Status, text and whether the words are right."""
+    """Returns the status, the text, and whether the words are right."""
     kernels = {"sender": "send", "receiver": "receive"}
     rest = []
     for o in options:
@@ -169,7 +169,7 @@ def mistakes():
             found.append(bool(status and re.search(pattern, text)))
         print(name, found)
         assert any(found), (name, text)
-        # By the order alone, in any schedule.
+        # The missing order is found in any schedule.
         assert all(found) or name == "epoch too early", (name, found, text)
 
 
@@ -179,8 +179,8 @@ def results():
         wrong = [seed for seed in range(12) if not run(edit, options, 2, 2, seed)[2]]
         print(name, wrong)
         assert wrong, name
-    # Without checks, and where the flag is read, but not waited for: what runs in
-    # order has no race.
+    # Checks are off, and in the second edit the flag is read without a wait: execution
+    # in order has no race.
     for name, edit in (("release dropped", MISTAKES["release dropped"][0]), ("no wait", drop("AWAIT"))):
         wrong = [seed for seed in range(12) if not run(edit, (), 2, 2, seed, "none")[2]]
         print(name, wrong)

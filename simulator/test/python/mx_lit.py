@@ -1,4 +1,4 @@
-"""The test format of the suite. A module of its own, because lit sends the
+"""The test format of the suite. It is a separate module because lit sends the
 format to its worker processes, which import it by name."""
 
 import os
@@ -14,11 +14,11 @@ import lit.Test
 
 try:
     import psutil
-except ImportError:  # hanging tests then go on for ever
+except ImportError:  # without it, hanging tests never end
     psutil = None
 
-# Programs whose tests are left out of a build without the compiler; in a full
-# build a missing one is a failure, not a reason to skip.
+# Programs of the compiler. Tests of these are skipped in a build without it; in a
+# full build a missing program is a failure, not a reason to skip.
 COMPILER_PROGRAMS = re.compile(
     r"\b(mx-(opt|test-opt|translate|run|compile|lsp-server)|MXPlugin|mlir-\w+)\b"
 )
@@ -28,7 +28,7 @@ COMPILER_PROGRAMS = re.compile(
 TIERS = {"default": 80, "slow": 1200}
 SANITIZERS_SLOWDOWN = 6  # factor of budgets in builds with sanitizers
 TIER_LINE = re.compile(r"^\W*TIER:[ \t]*(.*?)[ \t]*$", re.MULTILINE)
-# Of tests in a tier that was not asked for.
+# Reason reported for tests in an unrequested tier.
 LEFT_OUT = lit.Test.ResultCode("LEFT_OUT", "Left Out", False)
 
 
@@ -42,8 +42,8 @@ def run_lines(path):
 
 
 def name_tier(test):
-    """The tier that the test names itself or, if it names none, that of its
-    folder, which lit.local.cfg there or above names."""
+    """Returns the tier named by the test or, by default, that of its
+    folder, named by the nearest lit.local.cfg."""
     own = TIER_LINE.search(read(test.getSourcePath()))
     return own[1] if own else getattr(test.config, "tier", None)
 
@@ -85,7 +85,7 @@ class Watchdog(threading.Thread):
                 self.end_processes()
 
     def end_processes(self):
-        """Repeats until the test returns: scripts may go on after the death of a child."""
+        """Repeats until the test returns: scripts may continue after the death of a child."""
         while True:
             for process in live_processes():  # parents first
                 try:
@@ -97,7 +97,7 @@ class Watchdog(threading.Thread):
 
 
 def watch(execute, period, ends_hanging):
-    """The result of `execute()`, which a watchdog ends where `ends_hanging`."""
+    """Returns the result of `execute()`; if `ends_hanging`, a watchdog ends it."""
     if not ends_hanging:
         return execute()
     with Watchdog(period) as watchdog:
@@ -115,7 +115,7 @@ def live_processes():
 
 
 def count_processor_seconds(processes=()):
-    """Processor time of ended children of this process, and of `processes`."""
+    """Returns the processor time of ended children of this process, and of `processes`."""
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = ended.ru_utime + ended.ru_stime
     for process in processes:
@@ -127,8 +127,8 @@ def count_processor_seconds(processes=()):
 
 
 def use_libfuzzer(config):
-    """Adds the feature libfuzzer, %fuzz_cc and %fuzz_cxx if clang's run-time libraries, a package
-    of its own, are installed."""
+    """Adds the feature libfuzzer, %fuzz_cc and %fuzz_cxx if clang's run-time libraries, a separate
+    package, are installed."""
     clang = shutil.which("clang-22") or shutil.which("clang")
     clangxx = clang and shutil.which(os.path.basename(clang).replace("clang", "clang++"))
     if not clangxx:
@@ -154,11 +154,11 @@ def python_with_sanitizers(compiler, python, folder, name="python3-with-sanitize
 
 
 class MXTest(lit.formats.ShTest):
-    """A shell test. A .py file is one only where it has a RUN line: others are
+    """A shell test. A .py file is a test only if it contains a RUN line: others are
     modules of the tests. Without the compiler, tests that need it are skipped.
 
-    `tier` is what lit was asked for: "default", which leaves the slow tier out,
-    "all", or None for tests that are run by hand. All of these run then; their
+    `tier` is the tier requested from lit: "default", which skips the slow tier,
+    "all", or None for tests started by hand. With None all tests run, and their
     processor time is not reported. `slowdown` multiplies budgets. With `ends_hanging` a
     watchdog ends tests that hang; its period is ten budgets."""
 

@@ -1,7 +1,7 @@
-//===- mx-sim.cpp - run PTX kernels without a GPU -------------------------===//
+//===- mx-sim.cpp - Command line of the simulator -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The command line of the simulator: simulator/docs/Simulator.md.
+// User guide: simulator/docs/Simulator.md.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/ExitStatus.h"
@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Value that CLI11 gives a flag without one.
+/// Value that CLI11 assigns to a flag without a value.
 constexpr const char *kNoValue = "true";
 constexpr const char *kBoldRed = "\033[0;1;31m", *kBoldMagenta = "\033[0;1;35m";
 
@@ -76,7 +76,7 @@ Options::Options() {
   add("--timeline-ctas", timelineCtas, "N",
       "CTAs on that page, in whole clusters; default: those of the first two "
       "clusters");
-  // Flags, so that the next word is a file and no value.
+  // Flags: a following word is a file, not a value.
   app.add_flag("--time", time,
                "Model how long kernels take on a chip (--time=h200, the "
                "default, or --time=b200), and print it to standard error");
@@ -114,7 +114,7 @@ Options::Options() {
       "The kernel of --template, if there are several");
 }
 
-/// Colors are for terminals; https://no-color.org.
+/// Use colors on terminals only; https://no-color.org.
 bool isColored() {
   const char *off = getenv("NO_COLOR"), *kind = getenv("TERM");
   return isatty(STDERR_FILENO) && !(off && *off) && kind && *kind &&
@@ -134,8 +134,7 @@ static int badUsage(const std::string &message) {
   return kExitBadInput;
 }
 
-/// What --clock, --time-figure and --time-without ask for. Returns what is
-/// wrong, or nothing.
+/// Reads --clock, --time-figure and --time-without. Returns an error or "".
 static std::string readTimeChanges(const Options &asked, TimeChanges &changes,
                                    bool isTimed) {
   using Setter = std::string (*)(TimeChanges &, std::string_view);
@@ -155,8 +154,7 @@ static std::string readTimeChanges(const Options &asked, TimeChanges &changes,
   return {};
 }
 
-/// How many lines --time-lines asks for, or 0. Returns what is wrong, or
-/// nothing.
+/// Reads the count of --time-lines; 0 if it is absent. Returns an error or "".
 static std::string readTimeLines(const Options &asked, size_t &count,
                                  bool isTimed) {
   count = 0;
@@ -182,8 +180,8 @@ static void printFindings(std::string_view text) {
   std::cerr << text;
 }
 
-/// Returns an empty string if a file can be written at `path`, which is left
-/// alone: a run takes long, and bad input leaves no files.
+/// Returns "" if `path` is writable. Creates nothing, because bad input must
+/// leave no files; checked early because runs take long.
 static std::string whyNotWritable(const std::string &path) {
   std::error_code code;
   fs::path place = path;
@@ -197,13 +195,13 @@ static std::string whyNotWritable(const std::string &path) {
   return access(place.c_str(), W_OK) ? path + ": " + strerror(errno) : "";
 }
 
-/// Returns whether the file is written, or prints a message.
+/// Returns false after printing an error.
 static bool writeFile(const std::string &path, std::string_view text) {
   std::string why = mx::writeOutputFile(path, {text});
   return why.empty() || badUsage(why) == kExitClean;
 }
 
-/// Returns null, after a message, if the file is no PTX.
+/// Returns null after printing an error if the file is not PTX.
 static std::unique_ptr<Module> readModule(const std::string &path) {
   std::string text, why = mx::readInputFile(path, text);
   std::vector<Diagnostic> errors;
@@ -217,7 +215,7 @@ static std::unique_ptr<Module> readModule(const std::string &path) {
   return nullptr;
 }
 
-/// A launch file for the kernel `name`, or for the only one.
+/// Prints a launch file for the kernel `name`, or for the only kernel.
 static int printTemplate(const std::string &path, const std::string &name) {
   auto module = readModule(path);
   if (!module)
@@ -248,7 +246,7 @@ static int printTemplate(const std::string &path, const std::string &name) {
                                          "', which is the name of several"));
 }
 
-/// What a person who writes a launch file needs to know of a module.
+/// Prints the properties of a module that a launch file needs.
 static int listKernels(const std::string &path) {
   auto module = readModule(path);
   if (!module)

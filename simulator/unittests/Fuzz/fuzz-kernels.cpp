@@ -1,10 +1,10 @@
 //===- fuzz-kernels.cpp - mutated kernels, executed -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The input is PTX text. The mutator changes it as a person who errs would:
-// it copies, drops and swaps lines, and replaces words by words of the same
-// text. What parses is run, every kernel, under an instruction limit: findings
-// are welcome, the process must live.
+// The input is PTX text. The mutator imitates human errors: it copies, drops
+// and swaps lines, and replaces words by other words of the text. Every kernel
+// that parses is run under an instruction limit. Findings are expected; the
+// process must not crash.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/Simulator.h"
@@ -51,7 +51,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     config.dynamicSharedBytes = 65536;
     config.maxInstructions = 20000;
-    // Parameters of 8 bytes point at the buffer, others are small numbers.
+    // Parameters of 8 bytes point at the buffer; others are small numbers.
     config.parameters.assign(kernel.parameterBytes, 0);
     for (const ParameterInfo &p : kernel.parameters) {
       if (p.offset + p.bytes > config.parameters.size())
@@ -67,7 +67,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   return 0;
 }
 
-/// Lines and words of the text change places; now and then bytes change.
+/// Moves lines and words of the text, and sometimes changes bytes.
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size,
                                           size_t most, unsigned seed) {
   std::minstd_rand rng(seed);
@@ -113,14 +113,14 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size,
       text.insert(std::min(b.first, text.size()), line);
       break;
     }
-    case 3: { // a number of interest
+    case 3: { // an interesting number
       static const char *numbers[] = {"0",          "1",  "31", "255", "65535",
                                       "2147483648", "-1", "64", "4096"};
       text.replace(v.first, v.second - v.first,
                    numbers[rng() % std::size(numbers)]);
       break;
     }
-    default: // a word that stands elsewhere
+    default: // a word from elsewhere
       text.replace(v.first, v.second - v.first, piece(w));
       break;
     }

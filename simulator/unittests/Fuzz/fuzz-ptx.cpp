@@ -1,8 +1,8 @@
 //===- fuzz-ptx.cpp - arbitrary bytes as PTX ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Parses the input, decodes every kernel in it and loads its variables. What
-// is not PTX must be refused with a message that has a place.
+// Parses the input, decodes every kernel and loads the variables. Invalid PTX
+// must be refused with a message that names a place.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/Simulator.h"

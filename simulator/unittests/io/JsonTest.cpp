@@ -32,7 +32,7 @@ TEST(Json, Values) {
   EXPECT_EQ(json.find("none"), nullptr);
 }
 
-/// What `read` returns for a value, or the error.
+/// Returns the result of `read` for a value, or the error.
 template <class F>
 static std::string readValue(const char *text, F read) {
   Json json;

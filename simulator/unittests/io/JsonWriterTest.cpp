@@ -1,7 +1,7 @@
 //===- JsonWriterTest.cpp - text of JSON ----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Structure, escapes, and bytes that are no UTF-8.
+// Structure, escapes, and invalid UTF-8.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/io/JsonWriter.h"
@@ -85,7 +85,7 @@ TEST(JsonWriter, Escapes) {
 }
 
 TEST(JsonWriter, Characters) {
-  // Two, three and four bytes stay.
+  // Two, three and four bytes are kept.
   EXPECT_EQ(jsonOf("\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80"),
             "\"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\"");
   const std::string bad = "\xef\xbf\xbd";

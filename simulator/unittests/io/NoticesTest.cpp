@@ -1,4 +1,4 @@
-//===- NoticesTest.cpp - What tools say that is no error ------------------===//
+//===- NoticesTest.cpp - Notices of tools ---------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ size_t countThreads() {
                               fs::directory_iterator()));
 }
 
-/// Puts a terminal in the place of standard error.
+/// Replaces standard error by a terminal.
 class Terminal {
 public:
   Terminal() : kept(dup(STDERR_FILENO)) {
@@ -38,8 +38,8 @@ public:
     close(kept);
     close(terminal);
   }
-  /// Reads until the text ends with `last`, at most 60 s: the kernel passes the
-  /// output of a terminal on in pieces, late on a busy machine.
+  /// Reads until the text ends with `last`, at most 60 s: the kernel delivers
+  /// terminal output in pieces, late on a busy machine.
   std::string readTo(const std::string &last) {
     std::string text;
     pollfd readable = {terminal, POLLIN, 0};
@@ -66,7 +66,7 @@ TEST(Progress, LeavesNeitherALineNorAThread) {
     EXPECT_EQ(countThreads(), before + 1);
     std::string second = "\r\033[Ktool: working, 3 s\r";
     EXPECT_EQ(terminal.readTo(second), "\r\033[Ktool: working, 2 s\r" + second);
-    // Other output takes the line away, once.
+    // Other output erases the line once.
     Progress::erase();
     Progress::erase();
   }
@@ -100,7 +100,7 @@ TEST(Progress, HasNoThreadWhereItIsNotWanted) {
   EXPECT_EQ(terminal.readTo("\n"), "tool: a\\x1B[2Jb\r\n");
 }
 
-/// What SIGINT does while there is progress, and afterwards.
+/// Returns the SIGINT handlers during progress and afterwards.
 std::pair<sighandler_t, sighandler_t> watchCtrlC(sighandler_t before) {
   struct sigaction during = {}, after = {};
   sighandler_t outside = signal(SIGINT, before);

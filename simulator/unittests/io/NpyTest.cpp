@@ -1,8 +1,8 @@
 //===- NpyTest.cpp - .npy files, good and bad -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The bytes are written by hand from the format's description, so the reader
-// is not tested against the writer only.
+// The bytes are written by hand from the format's description, so that the
+// reader is not only tested against the writer.
 //===----------------------------------------------------------------------===//
 
 #include "mxsim/io/Npy.h"
@@ -17,7 +17,8 @@ namespace {
 
 class Npy : public FolderTest {
 protected:
-  /// The message for a file with this header and payload, without its path.
+  /// Returns the message for a file with this header and payload, without its
+  /// path.
   std::string messageFor(const std::string &bytes) {
     NpyArray array;
     array.dtype = "untouched";
@@ -160,7 +161,7 @@ TEST_F(Npy, RefusesWhatIsNoFile) {
 
 TEST_F(Npy, ReadsFromAPipe) {
   for (const char *payload : {"12345678", "1234", "123456789"}) {
-    // As a shell gives one: by its descriptor.
+    // A descriptor path, as passed by a shell.
     int ends[2];
     ASSERT_EQ(pipe(ends), 0);
     std::string bytes = file(dict("<f4", "(2,)"), payload);
@@ -204,7 +205,7 @@ TEST_F(Npy, RoundTripsEveryDtypeAndShape) {
       for (int64_t dim : shape)
         bytes *= dim;
       NpyArray array{dtype, shape, std::vector<uint8_t>(bytes)};
-      // Of a bool, any byte but 0 is read as 1.
+      // Any nonzero byte of a bool is read as 1.
       for (size_t i = 0; i < bytes; ++i)
         array.data[i] = dtype == std::string("b1") ? i % 2 : i * 37 + 11;
       ASSERT_EQ(writeNpy(path("r.npy"), array), "");

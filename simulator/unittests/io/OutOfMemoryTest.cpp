@@ -1,4 +1,4 @@
-//===- OutOfMemoryTest.cpp - Ends of processes without memory -------------===//
+//===- OutOfMemoryTest.cpp - Termination without memory -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 

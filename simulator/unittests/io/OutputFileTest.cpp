@@ -46,14 +46,14 @@ TEST_F(OutputFile, KeepsTheOldFileOnFailure) {
             path("old/file") + why + "Not a directory");
   EXPECT_EQ(writeOutputFile(directory, {"new"}),
             directory + why + "Is a directory");
-  // A device that is full: nothing may be left beside it.
+  // A full device: no temporary file may remain.
   EXPECT_EQ(writeOutputFile("/dev/full", {"new"}),
             "/dev/full" + why + "No space left on device");
   EXPECT_EQ(list(), std::vector<std::string>{"old"});
   EXPECT_EQ(slurp("old"), "precious");
 }
 
-// No name beside it is short enough.
+// Every temporary name is too long.
 TEST_F(OutputFile, IsWrittenInPlaceWhereNothingFitsBesideIt) {
   std::string name(NAME_MAX, 'a');
   EXPECT_EQ(writeOutputFile(path(name), {"first, longer"}), "");
@@ -107,7 +107,7 @@ TEST_F(OutputFile, WritesBehindEarlierStandardOutput) {
 }
 
 TEST_F(OutputFile, LeavesOneWholeFileOfConcurrentWriters) {
-  // Another process of the same number, in another container.
+  // Another process with the same number, in another container.
   std::string beside = path("file") + "." + std::to_string(getpid()) + ".";
   for (int number = 0; number < 200; ++number)
     std::ofstream(beside + std::to_string(number) + ".tmp") << "other";

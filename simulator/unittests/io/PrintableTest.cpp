@@ -22,15 +22,15 @@ TEST(Printable, EscapesWhatTerminalsObey) {
   EXPECT_EQ(printable("\x1B[31mred\x1B[0m"), "\\x1B[31mred\\x1B[0m");
   EXPECT_EQ(printable("a\r\b\x7F"), "a\\x0D\\x08\\x7F");
   EXPECT_EQ(printable(std::string_view("a\0b", 3)), "a\\x00b");
-  // CSI as one character, in UTF-8 and as a byte.
+  // CSI as a character, in UTF-8 and as a byte.
   EXPECT_EQ(printable("\u009B31m"), "\\xC2\\x9B31m");
   EXPECT_EQ(printable("\x9B"
                       "31m"),
             "\\x9B31m");
 }
 
-/// Every code of one to four bytes, against what the Unicode standard says is
-/// well formed (table 3-7): encoded here, and not by the function.
+/// Compares every code of one to four bytes with the Unicode standard's
+/// definition of well-formed text (table 3-7), using a separate encoder.
 TEST(Printable, EscapesAllThatIsNoCharacter) {
   for (unsigned code = 0; code <= 0x10FFFF; ++code) {
     std::string text;

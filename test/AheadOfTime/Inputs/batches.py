@@ -1,4 +1,4 @@
-"""Makes the batches of examples/c/moe_layer.c, and checks its results.
+"""Writes the batches of examples/c/moe_layer.c, and checks its results.
 
 usage: batches.py make DIRECTORY
        batches.py check DIRECTORY PROGRAM [DEVICE]
@@ -14,7 +14,7 @@ import mx_compiler as mx
 import numpy as np
 
 GROUPS, HIDDEN, INNER = 8, 384, 256
-# Tokens, rows, and the rows of each expert.
+# Tokens, rows, and rows per expert.
 BATCHES = [(160, 320, [0, 130, 1, 0, 33, 64, 31, 60]),
            (40, 77, [0, 0, 0, 40, 0, 37, 0, 0])]
 INPUTS = {"x": "x", "dy": "dy", "rows": "tokens", "prob": "probs", "ends": "ends"}
@@ -22,7 +22,7 @@ RESULTS = {"y": "y", "dx": "dx", "dw1": "dw1", "dw2": "dw2", "dprob": "dprobs"}
 
 
 def make_batch(index):
-    """The same whenever it is called."""
+    """Returns the same batch in every process."""
     tokens, count, sizes = BATCHES[index]
     rng = np.random.default_rng(index)
     rows = np.full(count, -1, np.int32)
@@ -30,7 +30,7 @@ def make_batch(index):
     ends = np.cumsum(sizes)
     for part in moe.groups_of(ends):
         size = part.stop - part.start
-        # The tokens that have fewest rows so far: two at most.
+        # The tokens with the fewest rows so far: at most two rows each.
         used = np.bincount(rows[rows >= 0], minlength=tokens)
         rows[part] = np.lexsort((rng.random(tokens), used))[:size]
         prob[part] = rng.uniform(0.1, 1, size)

@@ -1,7 +1,7 @@
-"""Changes a table of tuned schedules: edit_table.py TABLE OUT MEMBER=VALUE...
+"""Edits a table of tuned schedules: edit_table.py TABLE OUT MEMBER=VALUE...
 
-Members of the table itself (version, format), of the keys of all entries (chip, gpu,
-compiler, matmul), and `schedule`, of the entries. `twice=GPU` adds a copy of each entry
+MEMBER is a member of the table (version, format), a member of the keys of all entries (chip, gpu,
+compiler, matmul), or `schedule` of all entries. `twice=GPU` adds a copy of each entry
 for another GPU."""
 
 import copy

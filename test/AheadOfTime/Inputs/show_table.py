@@ -1,7 +1,7 @@
-"""Prints the entries of a table of tuned schedules, one a line: the key, how many schedules
-were tried, and whether the one that was taken took the least time. With --shared, the bytes
-of shared memory of the fastest schedule of the first entry, by which the driver of the tests
-says how long it took."""
+"""Prints the entries of a table of tuned schedules: for each entry a line with the key, the
+number of schedules tried, and whether the schedule taken was the fastest. With --shared, prints
+the bytes of shared memory of the fastest schedule of the first entry: the tests' driver reports
+them as its time."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-// Rows that only a call knows.
+// The number of rows is known at run time only.
 !a = tensor<?x7168xbf16>
 !b = tensor<4096x7168xf4E2M1FN>
 !bs = tensor<4096x224xf8E8M0FNU>

@@ -1,4 +1,4 @@
-/* Every function of mx-c/Compiler.h, where it succeeds and where it fails. */
+/* Calls every function of mx-c/Compiler.h, in success and in failure. */
 
 #include "mx-c/Compiler.h"
 #undef NDEBUG /* asserts are the test */
@@ -158,14 +158,14 @@ static void test_compile(mxcContext context, const char *directory) {
   options.tuned = "/no/table";
   assert(mxcCompile(&compiled, module, &options) == MXC_REFUSED);
   expect("/no/table: cannot read: No such file or directory");
-  /* The module is as it was. */
+  /* The module is unchanged. */
   assert(!mxcCompile(&compiled, module, NULL));
   mxcCompiledDestroy(compiled);
   mxcModuleDestroy(module);
 }
 
-/* An index that comes from data, a memref that is written, and shapes that have
- * to be the same. */
+/* A data-dependent index, a memref written by the function, and operands that
+ * must have equal shapes. */
 static const char host[] =
     "func.func private @add(%x: f32, %y: f32) -> f32 {\n"
     "  %z = arith.addf %x, %y : f32\n  return %z : f32\n}\n"
@@ -212,7 +212,7 @@ static void test_host_values(mxcHostProgram at) {
 }
 
 static void test_host_calls(mxcHostProgram at) {
-  /* At an address that no kernel would take. */
+  /* Address below the alignment that kernels require. */
   uint16_t memory[9] = {0, 0, 0, 0, 0, 0x3F80, 0x4000, 0x4040, 0x4080};
   int64_t shape[] = {2, 4}, index = 1;
   enum { SIZE = sizeof(mxcHostArray) };
@@ -253,7 +253,7 @@ static void test_host_calls(mxcHostProgram at) {
   expect("0 expected room for 2 results of entry 'at', found 1");
 }
 
-/* Structs of an older and of a newer header, and one without a size. */
+/* Structs of an older header, of a newer header, and without a size. */
 static void test_sizes(mxcContext context, mxcHostProgram at) {
   assert(mxcGetInterfaceVersion() == MXC_INTERFACE_VERSION);
   struct {
@@ -290,7 +290,7 @@ static void test_sizes(mxcContext context, mxcHostProgram at) {
   mxcModuleDestroy(module);
 }
 
-/* What is destroyed is refused, also where its place is used again. */
+/* Destroyed handles are refused, even after their memory is reused. */
 static void test_dead_handles(void) {
   messages.count = messages.text[0] = 0;
   mxcContext context = mxcContextCreate(tell, &messages);
@@ -300,7 +300,7 @@ static void test_dead_handles(void) {
   assert(other != dead && !mxcModuleClone(dead));
   mxcModuleDestroy(dead);
   assert(!mxcModuleClone((mxcModule)context));
-  /* A module is good for as long as it lives. */
+  /* A module outlives its context. */
   mxcContextDestroy(context);
   assert(!parse(context, quantize));
   Text printed = {"", 0};
@@ -324,7 +324,7 @@ static void test_host(mxcContext context) {
   test_host_calls(at);
   test_sizes(context, at);
 
-  /* Memrefs are results, and the argument stays as it is. */
+  /* Memrefs are returned as results; the argument is unchanged. */
   int32_t given[] = {1, 2, 3}, zeros[3] = {0};
   int64_t shape[] = {3}, other[] = {4};
   enum { SIZE = sizeof(mxcHostArray) };
@@ -332,7 +332,7 @@ static void test_host(mxcContext context) {
   assert(!mxcHostProgramCall(zero, &argument, 1, &result, 1));
   assert(!memcmp(result.data, zeros, sizeof zeros) && given[2] == 3);
 
-  /* What the operations ask of shapes. */
+  /* Shape constraints of operations. */
   float values[4] = {1, 2, 3, 4};
   mxcHostArray three[] = {
       {SIZE, values, shape}, {SIZE, values, shape}, {SIZE, values, shape}};
@@ -346,7 +346,7 @@ static void test_host(mxcContext context) {
   mxcHostProgramDestroy(zero);
   mxcHostProgramDestroy(at);
 
-  /* What does not compile, and what calls a function that there is not. */
+  /* A call of an undefined function, and a module without an entry. */
   module = parse(context, "func.func private @missing(f32) -> f32\n"
                           "func.func @f(%x: f32) -> f32 {\n"
                           "  %y = call @missing(%x) : (f32) -> f32\n"
@@ -360,7 +360,7 @@ static void test_host(mxcContext context) {
   mxcModuleDestroy(module);
 }
 
-/* Ranks of one process: what rank 1 has is 10 times what rank 0 has. */
+/* Collectives of rank 0: data of rank 1 is 10 times that of rank 0. */
 static int64_t get_rank(int64_t group, void *user) {
   assert(group == 0 && user == &messages);
   return 0;
@@ -403,7 +403,7 @@ static void test_host_groups(mxcContext context) {
   enum { SIZE = sizeof(mxcHostArray) };
   mxcHostArray argument = {SIZE, values, shape}, result = {SIZE, NULL, NULL};
   assert(mxcHostProgramCall(program, &argument, 1, &result, 1) == MXC_REFUSED);
-  expect("expected a group to be bound");
+  expect("expected a bound group");
   mxcHostCollectives collectives = {.structSize = sizeof collectives,
                                     .getRank = get_rank,
                                     .allGather = all_gather,
@@ -420,7 +420,7 @@ static void test_host_groups(mxcContext context) {
   mxcHostProgramDestroy(program);
 }
 
-/* Compiles in a context of its own, and returns the PTX. */
+/* Compiles in a separate context, and returns the PTX. */
 static void *compile_alone(void *unused) {
   (void)unused;
   mxcCompileOptions options = {.structSize = sizeof options, .ptxas = "none"};
@@ -452,7 +452,7 @@ static void test_threads(void) {
 int main(int argc, char **argv) {
   (void)argc;
   assert(strstr(mxcGetVersion(), "0."));
-  /* First: contexts are made at the same time. */
+  /* Must run first: contexts are created concurrently. */
   test_threads();
   mxcContext context = mxcContextCreate(tell, &messages);
   mxcContext other = mxcContextCreate(tell, &messages);

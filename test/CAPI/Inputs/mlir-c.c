@@ -1,5 +1,4 @@
-/* mx through MLIR's C API, which is linked into this program from its archive.
- */
+/* Uses mx through MLIR's C API, linked statically into this program. */
 
 #include "mlir-c/BuiltinAttributes.h"
 #include "mlir-c/Diagnostics.h"
@@ -16,7 +15,7 @@ static void print(MlirStringRef text, void *user) {
   fwrite(text.data, 1, text.length, user);
 }
 
-/* What MLIR's C API asks of operations by their traits. */
+/* MLIR's C API finds operations by their traits. */
 static void test_traits(MlirModule module) {
   MlirOperation operation = mlirModuleGetOperation(module);
   assert(!mlirSymbolTableIsNull(mlirSymbolTableCreate(operation)));
@@ -34,8 +33,8 @@ int main(int argc, char **argv) {
   size_t count = fread(text, 1, sizeof text, file);
   fclose(file);
 
-  /* A context of the other interface before leaves traits as MLIR names them.
-   */
+  /* A context created through the other interface must not change the names of
+   traits. */
   mxcContext other = mxcContextCreate(NULL, NULL);
   assert(other);
   mxcContextDestroy(other);

@@ -1,7 +1,8 @@
 // RUN: mx-opt %s --mxgpu-assign-warps --mxgpu-lower-rings --verify-roundtrip | FileCheck %s
 
-// Stages and parities go through loops and branches around the takes, whatever these
-// carry themselves. lower-rings-invalid.mlir has what they cannot go through.
+// Loops and branches around stage acquisitions carry the stage and parity,
+// beside their own values. lower-rings-invalid.mlir tests unsupported control
+// flow.
 
 !ring = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = threads(32), consumer = threads(32)>
 !stage = !mxgpu.stage<!ring>
@@ -17,7 +18,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   // CHECK-NEXT:      } else {
   // CHECK-NEXT:        scf.yield %[[FIRST]], %[[PARITY]] :
   // CHECK-NEXT:      }
-  // What the branch gave before comes last, and its uses stay.
+  // The original results of the branch follow, and their uses are kept.
   // CHECK:         mxgpu.role @consume
   // CHECK:           %[[FIRST:.*]] = mxbar.get_stage %{{.*}}[0]
   // CHECK:           %[[PARITY:.*]] = arith.constant 0 : i32
@@ -49,7 +50,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
       memref.store %x, %out[%c0] : memref<1xi32>
     }
   }
-  // Both regions pass the values on, whatever else each of them has.
+  // Both regions forward the values, in addition to their own.
   // CHECK-LABEL: mxgpu.kernel @while(
   // CHECK:         %[[FIRST:.*]] = mxbar.get_stage %{{.*}}[0]
   // CHECK:         scf.while (%[[STAGE:.*]] = %[[FIRST]], %[[PARITY:.*]] = %{{.*}}, %{{.*}} = %{{.*}}) : (!threads_stage, i32, i32) -> (!threads_stage, i32, i64) {
@@ -75,7 +76,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
       }
     }
   }
-  // A loop without takes carries nothing; attributes stay.
+  // A loop without acquisitions carries nothing; its attributes are kept.
   // CHECK-LABEL: mxgpu.kernel @for(
   // CHECK:         %[[ALL:.*]]:3 = scf.for {{.*}} iter_args(%[[STAGE:.*]] = %{{.*}}, %[[PARITY:.*]] = %{{.*}}, %{{.*}} = %c0) -> (!threads_stage, i32, index)
   // CHECK-NEXT:      scf.for %{{[^(]*}} {

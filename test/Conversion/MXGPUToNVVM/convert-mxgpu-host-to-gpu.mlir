@@ -1,7 +1,7 @@
 // RUN: mx-opt %s -split-input-file --canonicalize --convert-mxgpu-host-to-gpu --canonicalize --cse | FileCheck %s
 
-// Texts of run-time checks carry the place of the operation; a '%' in it is not
-// a format.
+// Messages of run-time checks include the location of the operation; a '%' in a
+// location is escaped.
 
 // CHECK-DAG:   llvm.mlir.global internal constant @mx_require_text_0("{{.*}}.mlir:{{[0-9]+}}:3: expected %lld rows, found %lld\00")
 // CHECK-DAG:   llvm.func @mxReportError(!llvm.ptr, ...)
@@ -21,7 +21,7 @@ func.func @require(%ok: i1, %m: index, %n: index) {
 
 // -----
 
-// What is known to hold is not asked.
+// Requirements known to hold are dropped.
 // CHECK-LABEL: func.func @holds(
 // CHECK-NOT:     mxReportError
 // CHECK:         return
@@ -53,9 +53,9 @@ func.func @sm_count() -> index {
 
 // -----
 
-// A tensor map and a launch. Dimensions and strides begin with the innermost,
-// sizes of what is dynamic follow the pointer, and the map goes by value. All
-// goes to the default stream, which is waited for once.
+// A tensor map and a launch. Dimensions and strides start with the innermost,
+// dynamic sizes follow the pointer, and the map is passed by value. Everything
+// runs on the default stream, with a single synchronization.
 
 // CHECK-LABEL: func.func @launch(
 // CHECK-SAME:    %[[A:[^:]*]]: memref<?x256xf8E4M3FN>, %[[Y:[^:]*]]: memref<?x4xf32>, %[[F:[^:]*]]: f32, %[[GRID:[^:]*]]: index
@@ -112,9 +112,9 @@ module attributes {gpu.container_module} {
 
 // -----
 
-// In a loop the stack does not grow: a turn uses what the function allocated at
-// its entry, and gives back what the translation to LLVM IR allocates for the
-// launch.
+// A loop does not grow the stack: each iteration uses allocations of the entry
+// block, and restores the stack after the allocations that the translation to
+// LLVM IR inserts for the launch.
 
 // CHECK-LABEL: func.func @loop(
 // CHECK-COUNT-5: llvm.alloca
@@ -145,8 +145,8 @@ module attributes {gpu.container_module} {
 
 // -----
 
-// Nor does it in a loop of blocks. A launch in the entry block gives nothing
-// back: the function does so when it returns.
+// A loop of blocks does not grow the stack either. A launch in the entry block
+// restores nothing: its allocations live until the return.
 
 // CHECK-LABEL: func.func @blocks(
 // CHECK:         llvm.alloca
@@ -182,9 +182,9 @@ module attributes {gpu.container_module} {
 
 // -----
 
-// A kernel that waits by itself for those before it may begin before they have
-// ended; the one behind it, which does not, may not. Both are waited for where
-// the function ends, and the function that only calls has nothing to wait for.
+// A kernel with its own wait may start before its predecessors end; its
+// successor without a wait may not. The function synchronizes with both before
+// it returns; a function that only calls needs no synchronization.
 
 // CHECK:       llvm.func @mxNextLaunchFlags(i32)
 // CHECK-LABEL: func.func @chain(
@@ -234,7 +234,7 @@ module attributes {gpu.container_module} {
 
 // -----
 
-// Memory of a program with kernels is the device's.
+// Programs with kernels allocate device memory.
 
 // CHECK-LABEL: func.func @memory(
 // CHECK-SAME:    %[[X:[^:]*]]: memref<?x4xbf16>, %[[N:[^:]*]]: index
@@ -242,7 +242,7 @@ module attributes {gpu.container_module} {
 // CHECK-DAG:     %[[STREAM:.*]] = llvm.mlir.zero : !llvm.ptr
 // CHECK:         %[[ROWS:.*]] = arith.index_cast %[[N]] : index to i64
 // CHECK:         %[[BYTES:.*]] = arith.muli %[[ROWS]], %[[C8]]
-// More than an address space has is asked for as the largest number.
+// Sizes beyond the address space become the largest integer.
 // CHECK:         %[[FITS:.*]] = arith.cmpf olt
 // CHECK:         %[[SIZE:.*]] = arith.select %[[FITS]], %[[BYTES]], %c-1_i64
 // CHECK:         llvm.call @mgpuMemAlloc(%[[SIZE]], %[[STREAM]], %{{.*}})
@@ -262,7 +262,7 @@ module attributes {gpu.container_module} {
 
 // -----
 
-// Also where nothing is launched: who calls brings and takes device memory.
+// Functions without launches also return device memory.
 
 // CHECK-LABEL: func.func @idle(
 // CHECK-NOT:     memref.alloc

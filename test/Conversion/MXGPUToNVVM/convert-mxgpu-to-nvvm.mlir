@@ -1,7 +1,7 @@
 // RUN: mx-opt %s --mxgpu-assign-warps --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse --verify-roundtrip | FileCheck %s
 
-// Operation by operation: what stages, barriers and the tensor core become. Quantizers
-// and reductions have files of their own.
+// Lowering of stages, barriers and tensor core operations.
+// Quantizers and reductions have separate files.
 
 !map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<1x1x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
@@ -16,9 +16,10 @@
 !out_map = !mxgpu.tensor_map<32x32xf32, sw128>
 !c = !mxgpu.buffer<smem<32x32xf32, sw128>>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
-  // A stage in shared memory is the address at which it starts, kept in a register; its
-  // barriers and buffers are constants away. The stage after the last is the first, with
-  // the other parity. Coordinates of copies go innermost first.
+  // A stage in shared memory is represented by its base address in a register;
+  // barriers and buffers are at constant offsets. The stage after the last is
+  // the first, with the opposite parity. Copies list the innermost coordinate
+  // first.
   // CHECK-LABEL: llvm.func @shared(
   // CHECK-SAME:    %[[MAP:[a-z0-9]*]]: !llvm.ptr {
   // CHECK:         %[[SHARED:.*]] = llvm.mlir.addressof @mx_dynamic_shared
@@ -66,9 +67,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
     }
   }
 
-  // One in tensor memory is its number. A warp reads its own 32 lanes, 16 bits up in the
-  // address; what is loaded is used only after the wait. An accumulator that was never
-  // written is zeros.
+  // A stage in tensor memory is represented by its number. Each warp reads its
+  // own 32 lanes (bits 16 and up of the address); loaded values are used only
+  // after the wait. An accumulator that was never written reads as zeros.
   // CHECK-LABEL: llvm.func @tensor_memory(
   // CHECK-SAME:    %[[NONE:[a-z0-9]*]]: i1)
   // CHECK:         %[[TMEM:.*]] = llvm.load %{{.*}} : !llvm.ptr<3> -> i32
@@ -114,8 +115,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
     }
   }
 
-  // The leader's barrier has the same address but for one bit. Both barriers of a pair
-  // are reached by their ranks; the tensor core reaches both at once.
+  // The address of the leader's barrier differs in one bit. Each CTA addresses
+  // both barriers of a pair by rank; the tensor core signals both at once.
   // CHECK-LABEL: llvm.func @pair(
   // CHECK:         %[[STAGE:.*]] = llvm.inline_asm "mov.b64 $0, $1;"
   // CHECK-DAG:     %[[EMPTY:.*]] = llvm.getelementptr %[[STAGE]][16904]
@@ -143,10 +144,11 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
     }
   }
 
-  // Descriptors (PTX ISA, tcgen05 shared memory descriptor): the address in units of 16
-  // bytes, to which a constant adds the layout and the buffer's place. Blocks of a are
-  // 32 bytes apart. A full tile asks once for all its instructions; else each is asked
-  // for but the first, and the last never lies within.
+  // Descriptors (PTX ISA, tcgen05 shared memory descriptor): the address in
+  // units of 16 bytes, plus a constant for the layout and the buffer offset.
+  // Blocks of a are 32 bytes apart. A full tile is checked once for all
+  // instructions. In a partial tile each instruction after the first is
+  // checked, and the last never runs.
   // CHECK-LABEL: llvm.func @mma(
   // CHECK-SAME:    %[[MORE:.*]]: i1, %{{.*}}: i64)
   // CHECK:         %[[TMEM:.*]] = llvm.load %{{.*}} : !llvm.ptr<3> -> i32
@@ -188,8 +190,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
     }
   }
 
-  // Scales of 256 rows are two copies, 4 columns and 512 bytes apart, in the place that
-  // it is their turn to take: 8 columns each.
+  // Scales of 256 rows are two copies, 4 columns and 512 bytes apart, written
+  // to the next slot of 8 columns.
   // CHECK-LABEL: llvm.func @places(
   // CHECK-SAME:    %[[PLACE:.*]]: i32)
   // CHECK:         %[[OFFSET:.*]] = arith.muli %[[PLACE]], %c8_i32
@@ -206,8 +208,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
     }
   }
 
-  // Stages of a warp for bulk stores: three of 4096 bytes for each warp. A lane writes its
-  // row in pieces of 16 bytes.
+  // Staging buffers of a warp for bulk stores: three of 4096 bytes each. A lane
+  // writes its row in pieces of 16 bytes.
   // CHECK-LABEL: llvm.func @stores(
   // CHECK-SAME:    %[[MAP:[a-z0-9]*]]: !llvm.ptr {{{.*}}}, %[[WARP:[a-z0-9]*]]: i32,
   // CHECK-DAG:     %[[OF_WARP:.*]] = arith.muli %[[WARP]], %c12288_i32

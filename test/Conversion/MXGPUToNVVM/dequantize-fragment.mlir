@@ -1,6 +1,6 @@
 // RUN: mx-opt %s -allow-unregistered-dialect --mxgpu-assign-warps --mxgpu-lower-rings --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s
 
-// Elements are moved to where bf16 has its fields, and multiplied two at a time.
+// Shifts elements to the bit fields of bf16, and multiplies two at a time.
 
 !e4m3 = !mxgpu.fragment<128x4xf8E4M3FN, #mxgpu.fragment_layout<threads = [128: 1 row], values = [4: 1 column]>>
 !e5m2 = !mxgpu.fragment<128x4xf8E5M2, #mxgpu.fragment_layout<threads = [128: 1 row], values = [4: 1 column]>>
@@ -8,16 +8,17 @@
 !four = !mxgpu.fragment<128x4xbf16, #mxgpu.fragment_layout<threads = [128: 1 row], values = [4: 1 column]>>
 !e2m1 = !mxgpu.fragment<128x8xf4E2M1FN, #mxgpu.fragment_layout<threads = [128: 1 row], values = [8: 1 column]>>
 !eight = !mxgpu.fragment<128x8xbf16, #mxgpu.fragment_layout<threads = [128: 1 row], values = [8: 1 column]>>
-// Neighbours in a register are in different blocks.
+// Elements that are adjacent in a register belong to different blocks.
 !far = !mxgpu.fragment<8x64xf8E4M3FN, #mxgpu.fragment_layout<threads = [16: 2 columns, 8: 1 row], values = [2: 32 columns, 2: 1 column]>>
 !far_result = !mxgpu.fragment<8x64xbf16, #mxgpu.fragment_layout<threads = [16: 2 columns, 8: 1 row], values = [2: 32 columns, 2: 1 column]>>
 !mixed = !mxgpu.fragment<128x8xf4E2M1FN, #mxgpu.fragment_layout<threads = [128: 1 row], values = [2: 4 columns, 4: 1 column]>>
 !mixed6 = !mxgpu.fragment<128x4xf6E2M3FN, #mxgpu.fragment_layout<threads = [128: 1 row], values = [2: 2 columns, 2: 1 column]>>
 
 gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
-  // Each byte below its sign, moved up by 4, without what is between. The scale's
-  // multiplier is the byte and 127 - 7 as the exponent, twice. Codes of NaN and scales above
-  // 134 change the highest bits of their bytes: the thread then computes in f32.
+  // Each byte without its sign is shifted left by 4, and the bits between are
+  // masked. The multiplier is the scale byte plus 127 - 7 as exponent, twice.
+  // NaN codes and scales above 134 set the high bits of their bytes: the thread
+  // then computes in f32.
   // CHECK-LABEL: llvm.func @e4m3(
   // CHECK-DAG:     %[[FIRST:.*]] = arith.constant 37248 : i32
   // CHECK-DAG:     %[[SECOND:.*]] = arith.constant 45986 : i32
@@ -67,8 +68,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
-  // No element is NaN, and no scale too large: nothing looks for them. The multiplier's
-  // exponent is the byte and 247 less the reference.
+  // No check for NaN or large scales. The exponent of the multiplier is the
+  // scale byte plus 247 minus the reference.
   // CHECK-LABEL: llvm.func @finite(
   // CHECK-DAG:     %[[BIAS:.*]] = arith.constant 247 : i32
   // CHECK-DAG:     %[[TWICE:.*]] = arith.constant 8388736 : i32
@@ -96,7 +97,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
-  // Infinity and NaN: exponents of 31.
+  // Infinity and NaN have exponent 31.
   // CHECK-LABEL: llvm.func @e5m2(
   // CHECK-DAG:     %[[NAN:.*]] = arith.constant 67372036 : i32
   // CHECK:         %[[WORD:.*]] = vector.extract %{{.*}}[0] : i32 from vector<1xi32>
@@ -110,7 +111,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
-  // The two bits above the element go. There is no NaN to look for.
+  // Masks the two bits above the element. The format has no NaN.
   // CHECK-LABEL: llvm.func @e2m3(
   // CHECK:         %[[WORD:.*]] = vector.extract %{{.*}}[0] : i32 from vector<1xi32>
   // CHECK:         %[[TOP:.*]] = arith.shli %[[WORD]], %c2_i32
@@ -125,7 +126,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
-  // Elements of low and of high halves, beside each other. Large scales take two
+  // Elements of low and high halves are interleaved. Large scales take two
   // multiplications, by 2^126 and by the scale.
   // CHECK-LABEL: llvm.func @e2m1(
   // CHECK-DAG:     %[[FACTOR:.*]] = arith.constant 2122350208 : i32
@@ -155,7 +156,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
-  // With E4M3 scales they always do.
+  // E4M3 scales always need two multiplications.
   // CHECK-LABEL: llvm.func @nvfp4(
   // CHECK:         scf.if
   // CHECK-NOT:     scf.if
@@ -172,7 +173,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
-  // A multiplier for each half.
+  // One multiplier for each half.
   // CHECK-LABEL: llvm.func @far(
   // CHECK-DAG:     %[[HALVES:.*]] = arith.constant 21520 : i32
   // CHECK:         %[[M0:.*]] = arith.addi
@@ -186,7 +187,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
-  // Narrow elements are words. They get bytes where they change places.
+  // Narrow elements are stored in words, and become bytes when permuted.
   // CHECK-LABEL: llvm.func @narrow(
   // CHECK-DAG:     %[[FIRST:.*]] = arith.constant 20800 : i32
   // CHECK-DAG:     %[[SECOND:.*]] = arith.constant 29538 : i32

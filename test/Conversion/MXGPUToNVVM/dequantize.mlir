@@ -1,7 +1,7 @@
 // RUN: mx-opt %s -split-input-file --mxgpu-lower-work --mxgpu-assign-warps --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s
 
-// A target without cvt from 4 bits moves their fields to where f16 has them. One
-// rounding follows the exact product.
+// Without a cvt from 4 bits, shifts the fields to those of f16. The exact
+// product is rounded once.
 
 // CHECK-LABEL: llvm.func @on_bits(
 // CHECK-DAG:     %[[BIAS:.*]] = llvm.mlir.constant(dense<1.638400e+04> : vector<2xf16>)
@@ -43,13 +43,13 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 
 // -----
 
-// By the target's cvt. The factor of a tensor: rounded to odd for a half, by the
-// product itself for f32.
+// Uses the target's cvt. The tensor's scale is applied before rounding: to odd
+// for a half, by the multiplication for f32.
 
 // CHECK-LABEL: llvm.func @nvfp4(
 // CHECK-SAME:    %[[G:[a-z0-9]*]]: f32
 // CHECK-DAG:     %[[I127:.*]] = arith.constant 127 : i32
-// A scale has no sign.
+// Scales are unsigned.
 // CHECK:         arith.andi %{{.*}}, %[[I127]]
 // CHECK:         nvvm.convert.f8x2.to.f16x2
 // CHECK:         nvvm.convert.f4x2.to.f16x2

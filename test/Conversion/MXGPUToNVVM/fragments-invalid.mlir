@@ -1,6 +1,6 @@
 // RUN: mx-opt %s -split-input-file -verify-diagnostics -allow-unregistered-dialect --mxgpu-unroll-fragments --mxgpu-assign-warps --mxgpu-lower-rings --mxgpu-lower-kernels --convert-mxgpu-to-nvvm
 
-// Registers have no addresses: the column is a constant, at the latest when loops over
+// Registers are not addressable: columns must be constants once loops over
 // columns are unrolled.
 
 !accumulator = !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
@@ -18,7 +18,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 
 // -----
 
-// A loop that runs as often as an argument says.
+// A loop with a dynamic trip count.
 !accumulator = !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
 !part = !mxgpu.fragment<64x16xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns]>>
 gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
@@ -38,7 +38,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 
 // -----
 
-// Nothing but mxgpu, loops, branches and selects makes fragments.
+// Fragments may only be produced by mxgpu operations, loops, branches and
+// selects.
 !accumulator = !mxgpu.fragment<64x8xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows]>>
 gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   mxgpu.kernel @kernel() {

@@ -1,17 +1,18 @@
 // RUN: mx-opt %s -allow-unregistered-dialect --mxgpu-assign-warps --mxgpu-lower-rings --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --cse | FileCheck %s
 // RUN: mx-opt %s -allow-unregistered-dialect --mxgpu-assign-warps --mxgpu-lower-rings --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s --check-prefix=STORE
 
-// A fragment is a vector of a thread's registers. What takes it apart picks elements of
-// that, and what stores it knows the lane's places, by its layout.
+// A fragment becomes a vector of a thread's registers. Extractions select
+// elements of the vector; stores compute the lane's coordinates from the
+// layout.
 
 !accumulator = !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
 !part = !mxgpu.fragment<64x16xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns]>>
-// The same with the two rows of a thread as the last mode of its registers.
+// The same, with the two rows of a thread as the last mode of its registers.
 !by_rows = !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 8: 8 columns, 2: 8 rows]>>
 !by_rows_part = !mxgpu.fragment<64x16xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 columns, 2: 8 rows]>>
 !whole = !mxgpu.fragment<128x64xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>>
 !whole_part = !mxgpu.fragment<128x16xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [16: 1 column]>>
-// A row whose columns are not in the order of the registers.
+// A row with columns that are not in register order.
 !mixed = !mxgpu.fragment<128x4xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [2: 2 columns, 2: 1 column]>>
 
 !rows = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
@@ -42,7 +43,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
       // CHECK:      vector.shuffle %[[SUMS]], %[[SUMS]] [32, 33, 34, {{.*}}, 46, 47] :
       %whole_part = mxgpu.extract_columns %whole at(%c32) : !whole -> !whole_part
       "use"(%whole_part) : (!whole_part) -> ()
-      // All of them are the registers as they are.
+      // All columns: the registers unchanged.
       // CHECK: %[[ALL:.*]] = "all"
       // CHECK:      "use"(%[[ALL]])
       %c0 = arith.constant 0 : index
@@ -71,7 +72,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
       // CHECK:      vector.from_elements %[[S0]], %[[S1]], %[[F0]], %[[F1]], %[[S2]], %[[S3]], %[[F2]], %[[F3]] :
       %swapped = mxgpu.from_rows %rows#1, %rows#0 : vector<4xf32>, vector<4xf32> -> !part
       "use"(%swapped) : (!part) -> ()
-      // A row for each thread is the registers as they are.
+      // A row per thread: the registers unchanged.
       // CHECK: %[[WHOLE:.*]] = "whole"
       // CHECK:      "use"(%[[WHOLE]])
       %whole = "whole"() : () -> !whole_part
@@ -95,9 +96,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
-  // A warp writes its 16 rows to a buffer of its own. Row (t mod 32) / 4 of 128 bytes, whose
-  // bits change places with those of the column, and columns 2 (t mod 4) of 4 bytes; runs
-  // are a constant away.
+  // Each warp writes its 16 rows to its own buffer: row (t mod 32) / 4 of 128
+  // bytes, XORed (swizzled) with the column, and columns 2 (t mod 4) of 4
+  // bytes; runs are at constant offsets.
   // STORE-LABEL: llvm.func @store(
   // STORE:       %[[THREAD:.*]] = nvvm.read.ptx.sreg.tid.x
   // STORE:       %[[WARP:.*]] = arith.shrui %[[THREAD]], %c5_i32
@@ -125,7 +126,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // STORE:       arith.xori %[[PLACE]], %c64_i32
   // STORE:       vector.extract %[[V]][12]
   // STORE:       arith.xori %[[PLACE]], %c96_i32
-  // The other row is 8 further, with bits of its own.
+  // The second row is 8 rows further, with its own swizzle bits.
   // STORE:       %[[LATER:.*]] = arith.addi %[[ROW]], %c1024_i32
   // STORE-NEXT:  %[[BITS:.*]] = arith.shrui %[[LATER]], %c3_i32
   // STORE-NEXT:  %[[MASKED:.*]] = arith.andi %[[BITS]], %c112_i32
@@ -144,7 +145,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
-  // Lanes that share the rows of their warp: 16 bytes each of both.
+  // Lanes that share the rows of their warp write 16 bytes of each row.
   // STORE-LABEL: llvm.func @store_shared_rows(
   // STORE:       %[[OWN:.*]] = arith.muli %{{.*}}, %c1024_i32
   // STORE-NEXT:  %[[LANE:.*]] = arith.andi %{{.*}}, %c31_i32
@@ -164,7 +165,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
-  // What upstream's canonicalization makes of an scf.if is a select of vectors.
+  // Upstream canonicalization turns an scf.if into a select of vectors.
   // CHECK-LABEL: llvm.func @select(
   // CHECK:         arith.select %{{.*}}, %{{.*}}, %{{.*}} : vector<32xf32>
   // CHECK-NOT:     mxgpu

@@ -1,7 +1,7 @@
 // RUN: mx-opt %s --mx-to-nvvm | FileCheck %s
 
-// An index in an array has 64 bits: the memory of one, what is filled with 0
-// and where a part begins.
+// An index in an array takes 64 bits: in allocations, fills with 0 and offsets
+// of subviews.
 
 // CHECK-LABEL: func.func @filled
 // CHECK:         %[[SIZE:.*]] = arith.constant 8 : i64

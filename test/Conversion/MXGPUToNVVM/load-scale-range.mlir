@@ -1,7 +1,8 @@
 // RUN: mx-opt %s -allow-unregistered-dialect --mxgpu-assign-warps --mxgpu-lower-rings --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s
 
-// The largest scale and 255 less the smallest one, of four parts. The reference is 7 below
-// the largest, which is 169 at most; the smallest is 5 below the reference at most.
+// Reduces four parts to the largest scale and 255 minus the smallest. The
+// reference is 7 below the largest scale, which is at most 169; the smallest is
+// at most 5 below the reference.
 gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // CHECK-LABEL: llvm.func @f16(
   // CHECK:         %[[PARTS:.*]] = vector.load %{{.*}} {alignment = 16 : i64} : memref<8x4xi32>, vector<4xi32>
@@ -24,7 +25,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
-  // In bf16 it is 54 below at most, and references begin at 1. Bytes are read at once.
+  // For bf16 the smallest is at most 54 below, and references begin at 1. All
+  // bytes are read in one load.
   // CHECK-LABEL: llvm.func @bf16(
   // CHECK:         %[[BYTES:.*]] = vector.load %{{.*}} {alignment = 16 : i64} : memref<8x16xi8>, vector<16xi8>
   // CHECK:         vector.bitcast %[[BYTES]] : vector<16xi8> to vector<4xi32>

@@ -1,7 +1,7 @@
 // RUN: mx-opt %s -allow-unregistered-dialect --mxgpu-lower-coordinates --verify-roundtrip | FileCheck %s
 // RUN: mx-opt %s -allow-unregistered-dialect --mxgpu-lower-coordinates --mxgpu-lower-coordinates | FileCheck %s
 
-// Rows and columns that a thread holds: modes of its number, each times its step.
+// Rows and columns of a thread are digits of its number times their steps.
 
 !row_per_thread = !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
 // PTX ISA, wgmma.mma_async, the fragment D: row 16 (t / 32) + (t mod 32) / 4 + 8 i, column 2 (t mod 4) + 8 j.
@@ -30,7 +30,7 @@ gpu.module @kernels {
       // CHECK:      %[[C8:.*]] = arith.constant 8 : index
       // CHECK:      %[[ROW:.*]] = arith.remui %[[Q]], %[[C8]] : index
       // CHECK:      %[[C32:.*]] = arith.constant 32 : index
-      // The highest mode is what is left.
+      // The highest digit needs no remainder.
       // CHECK:      %[[WARP:.*]] = arith.divui %[[T]], %[[C32]] : index
       // CHECK:      %[[C16:.*]] = arith.constant 16 : index
       // CHECK:      %[[FIRST:.*]] = arith.muli %[[WARP]], %[[C16]] : index

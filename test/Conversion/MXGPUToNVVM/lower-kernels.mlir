@@ -1,14 +1,15 @@
 // RUN: mx-opt %s --mxgpu-assign-warps --mxgpu-lower-kernels --canonicalize --cse --verify-roundtrip | FileCheck %s
 
-// Kernels become functions, with what each CTA does once.
+// Kernels become functions with a prologue that each CTA runs once.
 
 !map = !mxgpu.tensor_map<16xi8>
 !ring = !mxgpu.ring<2 x (x: smem<16xi8>), producer = bulk_copy, consumer = threads(128)>
 !acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !acc_stage = !mxgpu.stage<!acc>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
-  // One thread initializes all barriers and makes them visible to the copy engine; the
-  // CTA waits for it. The warp that fills tensor memory allocates and frees it.
+  // One thread initializes all barriers and fences them for the copy engine;
+  // the CTA synchronizes. The warp that fills tensor memory allocates and frees
+  // it.
   // CHECK:       llvm.mlir.global external @mx_dynamic_shared() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>
   // CHECK-LABEL: llvm.func @all(
   // CHECK-SAME:    %[[MAP:.*]]: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant}
@@ -38,8 +39,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // CHECK-NEXT:    nvvm.tcgen05.fence <after>
   // CHECK:         %[[PLACE:.*]] = llvm.getelementptr %[[SHARED]][288]
   // CHECK:         %[[COLUMN:.*]] = llvm.load %[[PLACE]]
-  // Rings stay, for the operations on their stages. Each way through the branches runs
-  // one role; a warp of which one thread is elected meets again.
+  // Rings stay for the stage operations. Each path through the branches runs
+  // one role; a warp with one elected thread reconverges.
   // CHECK:         mxbar.placed_ring "ring"
   // CHECK:         mxbar.placed_ring "acc"
   // CHECK:         %[[IS_LOAD:.*]] = arith.cmpi ult, %[[WARP]], %c1_i32
@@ -83,8 +84,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     }
   }
 
-  // The CTAs of a pair may have different counts. No CTA touches the other's barriers
-  // before these are there, and none ends before the other.
+  // The barriers of a pair may have different arrival counts. No CTA uses the
+  // other's barriers before their initialization, and none ends first.
   // CHECK-LABEL: llvm.func @pair(
   // CHECK-SAME:    nvvm.cluster_dim = array<i32: 2, 1, 1>
   // CHECK:         %[[RANK:.*]] = nvvm.read.ptx.sreg.cluster.ctarank
@@ -110,7 +111,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     }
   }
 
-  // Without rings and tensor memory there is nothing to set up.
+  // Without rings and tensor memory the prologue is empty.
   // CHECK-LABEL: llvm.func @bare(
   // CHECK-SAME:    nvvm.minctasm = 2 : i32, nvvm.reqntid = array<i32: 64, 1, 1>
   // CHECK-NOT:     nvvm.{{barrier|mbarrier|fence|bar|tcgen05}}
@@ -123,7 +124,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     }
   }
 
-  // A memref is its pointer and what its type leaves open: sizes, strides, offset.
+  // A memref is passed as its pointer and the dynamic sizes, strides and
+  // offset.
   // CHECK-LABEL: llvm.func @parameters(
   // CHECK-SAME:    %{{[^:]*}}: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant}, %[[M:[^:]*]]: !llvm.ptr, %[[ROWS:[^:]*]]: i64, %[[STRIDE:[^:]*]]: i64, %[[OFFSET:[^:]*]]: i64, %{{[^:]*}}: i64, %{{[^:]*}}: i1, %{{[^:]*}}: f32, %{{[^:]*}}: !llvm.ptr)
   // CHECK-DAG:     llvm.insertvalue %[[M]], %{{.*}}[1]
@@ -142,9 +144,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     }
   }
 
-  // Where roles divide the registers, whole warpgroups are launched, each thread with the
-  // average of (208 + 56) / 2, rounded up to a multiple of 8, and warps without a
-  // role set theirs, too.
+  // If roles redistribute registers, whole warpgroups are launched, each thread
+  // with the average (208 + 56) / 2, rounded up to a multiple of 8; warps
+  // without a role set their count too.
   // CHECK-LABEL: llvm.func @registers(
   // CHECK-SAME:    nvvm.maxnreg = 136 : i32, nvvm.reqntid = array<i32: 256, 1, 1>
   // CHECK:         scf.if

@@ -1,6 +1,6 @@
 // RUN: mx-opt %s -split-input-file -verify-diagnostics --mxgpu-assign-warps --mxgpu-lower-rings
 
-// Stages go through scf.for, scf.if and scf.while only.
+// Stages may pass through scf.for, scf.if and scf.while only.
 
 !ring = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = threads(32), consumer = threads(32)>
 !stage = !mxgpu.stage<!ring>
@@ -20,7 +20,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 
 // -----
 
-// Work comes before rings.
+// Work tiles must be lowered before rings.
 
 !ring = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = clc, consumer = roles>
 !stage = !mxgpu.stage<!ring>
@@ -60,7 +60,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 
 // -----
 
-// Who is to empty the stages?
+// The ring has no consumer.
 
 !ring = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = threads(32), consumer = threads(32)>
 !stage = !mxgpu.stage<!ring>
@@ -77,7 +77,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 
 // -----
 
-// In a pair each CTA has stages of its own, and its own roles empty them.
+// Each CTA of a pair has its own stages, released by its own roles.
 
 !ring = !mxgpu.ring<2 x (x: smem<32x32xf32, sw128>), producer = bulk_copy, consumer = threads(32)>
 !stage = !mxgpu.stage<!ring>
@@ -111,7 +111,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 
 // -----
 
-// Scales are placed by the ring of their buffer.
+// Scales must be placed by the ring of their buffer.
 
 !in = !mxgpu.ring<2 x (sf: smem<512xi8>), producer = bulk_copy, consumer = mma_commit>
 !sf = !mxgpu.buffer<smem<512xi8>>

@@ -1,8 +1,8 @@
 // RUN: mx-opt %s -split-input-file --mxgpu-insert-proxy-fences --mxgpu-assign-warps --mxgpu-lower-rings --verify-roundtrip | FileCheck %s
 
-// The copy engine fills stages for the tensor core. Loops carry a role's stage and
-// the parity that it waits for there. A producer begins with parity 1, the phase
-// before the first, which is complete from the start.
+// The copy engine fills stages for the tensor core. Loops carry the stage of a
+// role and the parity of its next wait. A producer starts with parity 1, since
+// the phase before the first counts as complete.
 
 // CHECK-LABEL: mxgpu.kernel @tma(
 // CHECK:         %[[IN:.*]] = mxbar.placed_ring "in" offsets [0, 16384] stride(17408) barriers(16896) full(1) empty(1) : !bulk_copy_ring
@@ -16,8 +16,8 @@
 // CHECK:               mxbar.wait %[[EMPTY]] parity(%[[PARITY]]){{$}}
 // CHECK:               %[[NEXT:.*]], %[[NEXT_PARITY:.*]] = mxbar.advance %[[STAGE]], %[[PARITY]] in(%[[FIRST]], %[[END]])
 
-// The bytes of all fields are announced before the first copy, which arrives at the
-// same barrier. The commit is nothing more.
+// The producer announces the bytes of all fields before the first copy, and
+// copies arrive at the same barrier. The commit is lowered to nothing.
 // CHECK:               %[[FILLED:.*]], %{{.*}} = mxbar.stage_barriers %[[IN]], %[[STAGE]]
 // CHECK:               mxbar.arrive %[[FILLED]] expect(16896) : !mxbar.barrier
 // CHECK:               %[[A:.*]], %{{.*}} = mxbar.stage_buffers %[[IN]], %[[STAGE]]
@@ -25,16 +25,16 @@
 // CHECK-NEXT:          scf.yield %[[NEXT]], %[[NEXT_PARITY]]
 // CHECK:             scf.yield %[[INNER_LAST]]#0, %[[INNER_LAST]]#1
 
-// At its end the role waits until all four stages are empty: the tensor core arrives
-// by itself, and no arrival may still be under way when the CTA ends.
+// Before it ends, the role waits until all four stages are empty: the tensor core
+// arrives asynchronously, and no arrival may be pending when the CTA exits.
 // CHECK:           scf.for %{{.*}} = %c0_i32 to %c4_i32 {{.*}} iter_args(%[[DRAIN:.*]] = %[[LAST]]#0, %[[DRAIN_PARITY:.*]] = %[[LAST]]#1)
 // CHECK:             %{{.*}}, %[[EMPTY:.*]] = mxbar.stage_barriers %[[IN]], %[[DRAIN]]
 // CHECK:             mxbar.wait %[[EMPTY]] parity(%[[DRAIN_PARITY]])
 // CHECK:             %[[NEXT:.*]], %[[NEXT_PARITY:.*]] = mxbar.advance %[[DRAIN]], %[[DRAIN_PARITY]]
 // CHECK:             scf.yield %[[NEXT]], %[[NEXT_PARITY]]
 
-// A consumer begins with parity 0, the first phase. The tensor core gives the stage
-// back when it has done what was started.
+// A consumer starts with parity 0, the first phase. The tensor core releases
+// the stage once the pending MMAs are complete.
 // CHECK:         mxgpu.role @mma
 // CHECK:           %[[ZERO:.*]] = arith.constant 0 : i32
 // CHECK:           %[[FULL:.*]], %{{.*}} = mxbar.stage_barriers
@@ -71,9 +71,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 
 // -----
 
-// Accumulators lie in tensor memory, whose first column is the kernel's. Four warps
-// read them, and one lane of each arrives, after a fence: what they have read is read
-// before the MMAs that follow.
+// Accumulators are placed in the tensor memory columns of the kernel. Four warps
+// read them. One lane of each warp arrives, after a fence that orders its loads
+// before the next MMAs.
 
 // CHECK-LABEL: mxgpu.kernel @mma(
 // CHECK-SAME:    %[[NONE:.*]]: i1
@@ -92,7 +92,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 // CHECK:           scf.if %[[IS_FIRST]] {
 // CHECK-NEXT:        mxbar.arrive %[[EMPTY]] : !mxbar.barrier
 
-// What was never started cannot complete: then the thread arrives by itself.
+// If no MMA was started, no completion signals the barrier, so the thread arrives.
 // CHECK:         mxgpu.role @mma
 // CHECK:           scf.for
 // CHECK:             mxbar.wait
@@ -103,7 +103,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 // CHECK-NEXT:        } else {
 // CHECK-NEXT:          mxbar.commit %[[FULL]]{{$}}
 // CHECK-NEXT:        }
-// Threads empty the stages: they end by themselves, and nothing is waited for.
+// Threads release the stages synchronously, so the role does not wait at its end.
 // CHECK-NOT:       mxbar.wait
 
 !acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
@@ -132,10 +132,10 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 
 // -----
 
-// Accumulators that share columns: the producer of stage 0 waits for the release of
-// stage 1 in the round before, the producer of stage 1 for that of stage 0 in this
-// round. The parity that the role keeps is that of stage 0; stage 1 waits for the
-// other one. It fills its own stage.
+// Accumulators that share columns. The producer of stage 0 waits for the release
+// of stage 1 in the previous round; the producer of stage 1 waits for the release
+// of stage 0 in this round. The role tracks the parity of stage 0, and stage 1
+// uses the opposite parity. Each producer fills its own stage.
 
 // CHECK-LABEL: mxgpu.kernel @overlap(
 // CHECK:         mxgpu.role @epilogue
@@ -168,9 +168,10 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 
 // -----
 
-// A pair. Each CTA announces its own bytes at the leader's barrier, so that two
-// arrivals fill a stage; the copies complete that barrier too. Threads of both CTAs
-// empty accumulators at the leader's barrier: 2 x 4 warps. The tensor core tells both.
+// CTA pair. Each CTA announces its bytes at the leader's barrier, so two arrivals
+// fill a stage; copies complete at the same barrier. Threads of both CTAs release
+// accumulators at the leader's barrier, with 2 x 4 warp arrivals. The tensor core
+// signals both CTAs.
 
 // CHECK-LABEL: mxgpu.kernel @pair(
 // CHECK:         mxbar.placed_ring {{.*}} full(2) empty(1) : !bulk_copy_ring
@@ -230,7 +231,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 
 // -----
 
-// Threads fill stages for threads: each arrives for itself, and no fence is needed.
+// Threads fill stages for other threads. Each thread arrives, without a fence.
 
 // CHECK-LABEL: mxgpu.kernel @threads(
 // CHECK:         mxbar.placed_ring {{.*}} full(64) empty(128)
@@ -270,13 +271,13 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 
 // -----
 
-// Two roles empty the stages: one lane of each of 1 + 4 warps arrives. What they have
-// read the copy engine writes next, so a fence comes before.
+// Two roles release the stages: one lane of each of the 1 + 4 warps arrives. A
+// fence orders their reads before the next write by the copy engine.
 
 // CHECK-LABEL: mxgpu.kernel @two_readers(
 // CHECK:         mxbar.placed_ring {{.*}} full(1) empty(5)
 // CHECK:         mxgpu.role @load
-// Threads empty the stages: the role does not wait for them.
+// Threads release the stages, so the role does not wait at its end.
 // CHECK-NOT:       scf.for
 // CHECK:         mxgpu.role @rows
 // CHECK:           nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
@@ -316,8 +317,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 
 // -----
 
-// Warpgroups whose matrix instructions read what copies wrote: one lane of each warp
-// releases the stage, and nothing that a fence orders lies between.
+// Warpgroups run MMAs on copied data, and one lane of each warp releases the
+// stage. No fence is needed.
 
 // CHECK-LABEL: mxgpu.kernel @wgmma(
 // CHECK:         mxbar.placed_ring {{.*}} full(1) empty(4)
@@ -327,15 +328,15 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 // CHECK:           nvvm.bar.warp.sync
 // CHECK:           scf.if
 // CHECK-NEXT:        mxbar.arrive
-// Threads that read it, too, keep the fence.
+// The fence stays if threads also read the stage.
 // CHECK-LABEL: mxgpu.kernel @wgmma_and_threads(
 // CHECK:         mxgpu.role @multiply
 // CHECK:           mxgpu.load_shared
 // CHECK:           mxgpu.mma_wait
 // CHECK:           nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
 // CHECK:           nvvm.bar.warp.sync
-// Threads that fill it make each what it wrote visible; nothing is needed where the
-// instructions are done.
+// Threads that fill the stage fence their own writes, so the release needs no
+// fence.
 // CHECK-LABEL: mxgpu.kernel @wgmma_filled(
 // CHECK:         mxbar.placed_ring {{.*}} full(2) empty(4)
 // CHECK:         mxgpu.role @multiply
@@ -414,8 +415,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 
 // -----
 
-// The same before tcgen05.mma, which tells the threads itself when it has read: they
-// wait for all stages before they end.
+// The same for tcgen05.mma, which signals the threads after its reads: the
+// threads wait for all stages before they exit.
 
 // CHECK-LABEL: mxgpu.kernel @mma_filled(
 // CHECK:         mxbar.placed_ring {{.*}} full(2) empty(1)
@@ -465,8 +466,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 
 // -----
 
-// Threads of both CTAs of a pair fill a stage, each its half, and tell the leader.
-// Of 2 x 2 warps one lane each arrives; the tensor core tells both.
+// Threads of each CTA of a pair fill half of a stage and signal the leader. One
+// lane of each of the 2 x 2 warps arrives; the tensor core signals both CTAs.
 
 // CHECK-LABEL: mxgpu.kernel @mma_filled_pair(
 // CHECK:         mxbar.placed_ring {{.*}} full(4) empty(1)
@@ -514,9 +515,10 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 
 // -----
 
-// Cluster launch control in a pair. The leader asks for both, when the stages of both
-// are empty; each CTA expects the answer at its own barrier. Elected roles arrive
-// once, others once for each warp, at the leader's barrier: 2 x (1 + 2) + 1.
+// Cluster launch control in a CTA pair. The leader issues the query for both CTAs
+// once their stages are empty, and each CTA expects the response at its own
+// barrier. At the leader's barrier an elected role arrives once and any other role
+// once per warp, in total 2 x (1 + 2) + 1 arrivals.
 
 // CHECK-LABEL: mxgpu.kernel @clc_pair(
 // CHECK:         mxbar.placed_ring {{.*}} full(1) empty(7)
@@ -565,8 +567,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 
 // -----
 
-// Units that a thread hands out, and those that a warp finds, of which one lane tells.
-// What threads have written is not for the copy engine: no fence.
+// One ring passes work tiles that a thread issues; another passes work tiles that
+// a warp finds and one lane publishes. Data that threads write for threads needs
+// no proxy fence.
 
 // CHECK-LABEL: mxgpu.kernel @tickets(
 // CHECK:         mxbar.placed_ring {{.*}} full(1) empty(2)
@@ -615,8 +618,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 
 // -----
 
-// Scales have places in tensor memory that stages take in turn, by a number of their
-// own, which begins at 0. One place needs no number.
+// Stages use the tensor memory slots of scales in turn. A separate counter that
+// starts at 0 selects the slot; a single slot needs no counter.
 
 // CHECK-LABEL: mxgpu.kernel @places(
 // CHECK:         %[[TMEM:.*]] = mxbar.tensor_memory
@@ -652,8 +655,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 
 // -----
 
-// Two copies of a field, as in an unrolled loop and in the one after it: all stages
-// take the places in turn.
+// A field is copied in an unrolled loop and in its remainder. All stages use the
+// slots in turn.
 
 // CHECK-LABEL: mxgpu.kernel @shared_places(
 // CHECK:           %[[FIRST:.*]] = arith.constant 0 : i32
@@ -696,7 +699,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 
 // -----
 
-// Barriers are set up while the kernels before still run.
+// Barriers are initialized while preceding kernels are still running.
 
 // CHECK-LABEL: mxgpu.kernel @dependent(
 // CHECK:         mxbar.placed_ring
@@ -722,8 +725,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 
 // -----
 
-// Of a pair each CTA multiplies its own stage, of which the other's loads fill half:
-// it expects the bytes of all of it, and tells both that it is empty.
+// Each CTA of a pair runs MMAs on its own stage and loads half of each stage. It
+// expects the bytes of the whole stage and releases the stage to both CTAs.
 
 // CHECK-LABEL: mxgpu.kernel @wgmma_pair(
 // CHECK:         mxbar.placed_ring {{.*}} full(1) empty(8)

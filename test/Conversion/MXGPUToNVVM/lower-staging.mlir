@@ -1,17 +1,17 @@
 // RUN: mx-opt %s -split-input-file --mxgpu-insert-proxy-fences --mxgpu-assign-warps --mxgpu-lower-rings --canonicalize --cse --verify-roundtrip | FileCheck %s
 
-// Stages that bulk copies store have no barriers: the thread that starts the copies
-// counts them.
+// Stages stored by bulk copies have no barriers: the thread that issues the
+// copies counts them.
 
 !map = !mxgpu.tensor_map<32x32xf32, sw128>
 !ring = !mxgpu.ring<3 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
 !stage = !mxgpu.stage<!ring>
 !c = !mxgpu.buffer<smem<32x32xf32, sw128>>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
-  // A warp's own stages. One thread waits until at most two groups of copies still
-  // read, which frees the third stage, and tells its warp; the last word on a stage is
-  // a group, even if there was no copy. Number 0 is the role's first warp, the CTA's
-  // second.
+  // Stages per warp. One thread waits until at most two bulk groups are still
+  // reading, which frees the third stage, and signals its warp; every stage
+  // ends with a commit, even without a copy. Warp 0 of the role is the CTA's
+  // second warp.
   // CHECK-LABEL: mxgpu.kernel @warps(
   // CHECK-SAME:    %[[SOME:[a-z0-9]*]]: i1)
   // CHECK:         %[[RING:.*]] = mxbar.placed_ring "staging" offsets [0] stride(4096) : !threads_ring
@@ -29,12 +29,12 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
   // CHECK:             %[[NEXT:.*]] = mxbar.next_stage %[[STAGE]]
   // CHECK:             %[[ROWS:.*]] = mxgpu.from_rows
   // CHECK-NEXT:        mxgpu.store_shared %[[ROWS]], %[[C]]
-  // A copy takes 32 bits of each coordinate. They are cut off outside its branch.
+  // Copy coordinates have 32 bits and are truncated outside the branch.
   // CHECK:             %[[ROW32:.*]] = arith.index_cast %{{.*}} : index to i32
   // CHECK:             %[[ROW:.*]] = arith.index_castui %[[ROW32]] : i32 to index
   // CHECK:             %[[COLUMN32:.*]] = arith.index_cast %{{.*}} : index to i32
   // CHECK:             %[[COLUMN:.*]] = arith.index_castui %[[COLUMN32]] : i32 to index
-  // What threads have written is there for the copy engine before the copy begins.
+  // A proxy fence makes the threads' writes visible to the copy engine.
   // CHECK-NEXT:        nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
   // CHECK-NEXT:        nvvm.bar.warp.sync
   // CHECK-NEXT:        %[[ELECTED:.*]] = nvvm.elect.sync
@@ -43,7 +43,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
   // CHECK:                 mxgpu.tma_store %[[C]] to %{{.*}}[%[[ROW]], %[[COLUMN]]] : !smem, !map
   // CHECK:               nvvm.cp.async.bulk.commit.group
   // CHECK:             scf.yield %[[NEXT]]
-  // At its end the role waits until all is written, not only read.
+  // At its end the role waits until all stores are complete, not only the
+  // reads.
   // CHECK:           nvvm.elect.sync
   // CHECK-NEXT:      scf.if
   // CHECK-NEXT:        nvvm.cp.async.bulk.wait_group 0{{$}}
@@ -64,8 +65,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
       }
     }
   }
-  // A loop that takes all stages in each round begins each at the same one: stages are
-  // constants.
+  // A loop that acquires all stages per iteration always starts at the same
+  // stage, so stages are constants.
   // CHECK-LABEL: mxgpu.kernel @all_stages(
   // CHECK:         %[[RING:.*]] = mxbar.placed_ring "staging"
   // CHECK:         %[[S0:.*]] = mxbar.get_stage %[[RING]][0]
@@ -106,10 +107,11 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 
 // -----
 
-// The threads of a role share stages. Its first thread starts the copies, after all
-// threads have met at the role's barrier, once before the first copy; all copies of a
-// stage are one group. Rows that a copy must not write threads write, 16 bytes at a
-// time, from shared memory: 128 threads, 8 pieces in a row.
+// Stages shared by the threads of a role. The first thread issues the copies
+// after all threads have met at the role's barrier, once before the first copy;
+// all copies of a stage form one bulk group. Threads write rows that a copy
+// must not write, 16 bytes at a time, from shared memory: 128 threads, 8 pieces
+// per row.
 
 // CHECK-LABEL: mxgpu.kernel @roles(
 // CHECK-SAME:    %{{.*}}: index, %{{.*}}: i8, %[[SOME:.*]]: i1)

@@ -1,11 +1,11 @@
 // RUN: mx-opt %s -split-input-file --mxgpu-lower-work --canonicalize --cse --verify-roundtrip | FileCheck %s
 
-// Loops over units and over the reduction become loops of scf. Stages are taken and
-// given as before.
+// Loops over work tiles and over the reduction become scf loops. Stage
+// operations are unchanged.
 
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
-  // CTA c visits units c, c + number of CTAs, and so on; it computes the tile of a unit
-  // from its number. Not scf.for, which compares with sign.
+  // CTA c visits units c, c + number of CTAs, and so on, and computes the tile from the
+  // unit. scf.while, because scf.for compares signed integers.
   // CHECK-LABEL: mxgpu.kernel @static(
   // CHECK-SAME:    %{{.*}}: index, %[[N:.*]]: index, %[[K:.*]]: index,
   // CHECK:         %[[ROWS:.*]] = arith.index_cast
@@ -43,7 +43,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     }
   }
 
-  // Pairs have the units of CTAs.
+  // CTA pairs share units.
   // CHECK-LABEL: mxgpu.kernel @pair(
   // CHECK:         %[[FIRST:.*]] = nvvm.read.ptx.sreg.clusterid.x
   // CHECK:         %[[STEP:.*]] = nvvm.read.ptx.sreg.nclusterid.x
@@ -59,9 +59,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     }
   }
 
-  // Three parts: step number part * steps / 3 is the first of a part, the next part's
-  // first its end, or the end of the reduction. Tiles of one part come one after the
-  // other.
+  // Three parts of the reduction: part i begins at step i * steps / 3 and ends before
+  // the next part or with the reduction. The tiles of a part are adjacent.
   // CHECK-LABEL: mxgpu.kernel @split(
   // CHECK-SAME:    %[[K:[a-z0-9]*]]: index, %{{[a-z0-9]*}}: memref
   // CHECK:         %[[TILES:.*]] = arith.muli %{{.*}}, %{{.*}} : i32
@@ -94,7 +93,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     }
   }
 
-  // Groups of 8 rows, column by column; the last expert group may have fewer.
+  // Bands of 8 rows, column by column; the last band may be lower.
   // CHECK-LABEL: mxgpu.kernel @group_m(
   // CHECK:         ^bb0(%[[UNIT:.*]]: i32):
   // CHECK:           %[[HEIGHT:.*]] = arith.minui %[[ROWS:.*]], %c8_i32
@@ -120,7 +119,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     }
   }
 
-  // A curve halves the grid until one row or column is left (unittests check it).
+  // A Hilbert curve halves the grid down to one row or column (checked by unit
+  // tests).
   // CHECK-LABEL: mxgpu.kernel @hilbert(
   // CHECK:         ^bb0(%[[UNIT:.*]]: i32):
   // CHECK:           scf.while (%{{.*}} = %[[UNIT]],
@@ -154,8 +154,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     }
   }
 
-  // A warp looks for the group whose tile this is among 32 at a time. A CTA past the
-  // last expert group does nothing.
+  // A warp searches 32 expert groups at a time for the group of its tile. CTAs
+  // beyond the last expert group do nothing.
   // CHECK-LABEL: mxgpu.kernel @ragged(
   // CHECK:         %[[FOUND:.*]]:7 = scf.while
   // CHECK:           nvvm.shfl.sync up
@@ -177,8 +177,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     }
   }
 
-  // Groups that a warp sees at once take no loop. The ends are a running maximum, each
-  // at most the last offset.
+  // Up to 32 expert groups need no loop. Their ends are a running maximum, limited by
+  // the last offset.
   // CHECK-LABEL: mxgpu.kernel @few(
   // CHECK-NOT:     scf.while
   // CHECK:         %[[LAST:.*]] = llvm.load
@@ -204,8 +204,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 
 // -----
 
-// Cluster launch control. The body comes before the question whether there is another
-// unit, which stands in the buffer; an answer says what it is only if there is one.
+// Cluster launch control. The body precedes the query for another unit, which is
+// stored in the buffer; the response is decoded only if it succeeded.
 
 // CHECK-LABEL: mxgpu.kernel @clc(
 // CHECK:         %[[CTA:.*]] = nvvm.read.ptx.sreg.ctaid.x
@@ -242,7 +242,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 
 // -----
 
-// A pair is known by its first CTA, whose number is twice its own.
+// The unit of a pair is the number of its first CTA, halved.
 
 // CHECK-LABEL: mxgpu.kernel @clc_pair(
 // CHECK:         %[[PAIR:.*]] = nvvm.read.ptx.sreg.clusterid.x
@@ -272,8 +272,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 
 // -----
 
-// An atomic counter: it goes back to 0 after the last unit. -1 means that there is none.
-// What is drawn is in the buffer before the stage is given.
+// An atomic counter: reset to 0 after the last unit. -1 ends the loop. The unit is
+// written to the buffer before the stage is committed.
 
 // CHECK-LABEL: mxgpu.kernel @tickets(
 // CHECK:         scf.while (%{{.*}} = %{{.*}}) : (i32) -> i32 {
@@ -321,9 +321,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 !stage = !mxgpu.stage<!ring>
 !work_tile = !mxgpu.buffer<smem<32xi8>>
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
-  // CTAs visit the units of groups in turn. A warp of each finds the next one; its first
-  // lane writes the four numbers that the others' loops carry. A role without a first
-  // unit has none.
+  // CTAs visit units of expert groups in turn. A warp per CTA finds the next unit; its
+  // first lane writes four numbers, which are iteration arguments of the other roles'
+  // loops. A role without a first unit does not iterate.
   // CHECK-LABEL: mxgpu.kernel @groups(
   // CHECK:         nvvm.vote.sync ballot
   // CHECK:         mxgpu.role @schedule
@@ -361,8 +361,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     }
   }
 
-  // Where expert groups divide the reduction each has all tiles: which group follows from the
-  // number, and only where it begins is looked for.
+  // Expert groups that divide the reduction cover all tiles each: the group follows from the
+  // unit, and only its start is searched.
   // CHECK-LABEL: mxgpu.kernel @reduction(
   // CHECK:         %[[CTA:.*]] = nvvm.read.ptx.sreg.ctaid.x
   // CHECK:         %[[TILES:.*]] = arith.muli
@@ -388,7 +388,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 
 // -----
 
-// A CTA for each tile of each group of a reduction: its number alone says which.
+// A CTA per tile of each reduction group: the CTA number alone selects both.
 
 // CHECK-LABEL: mxgpu.kernel @segments(
 // CHECK:         %[[CTA:.*]] = nvvm.read.ptx.sreg.ctaid.x
@@ -415,8 +415,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 
 // -----
 
-// The reduction. The last step may be shorter, and the first one is known. Coordinates
-// of bulk copies have 32 bits, so K has no more.
+// The reduction. The first step is static, the last may be shorter. Bulk copies take
+// 32-bit coordinates, which limits K.
 
 // CHECK-LABEL: mxgpu.kernel @reduce(
 // CHECK-SAME:    %[[K:.*]]: index, %{{.*}}: memref
@@ -430,7 +430,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 // CHECK:           memref.store %[[AT_INDEX]]
 // CHECK:           memref.store %[[EXTENT_INDEX]]
 // CHECK-NEXT:      scf.if %[[FIRST]] {
-// What it carries is the loop's result.
+// The last iteration argument is the result of the loop.
 // CHECK:         %[[SUM:.*]] = scf.for {{.*}} step %c64_i32 iter_args(%[[SO_FAR:.*]] = %c0) -> (index) : i32 {
 // CHECK:           %[[NEXT:.*]] = arith.addi %[[SO_FAR]],
 // CHECK-NEXT:      scf.yield %[[NEXT]] : index

@@ -2,8 +2,9 @@
 // RUN: mx-opt %s -allow-unregistered-dialect -split-input-file --mxgpu-lower-coordinates --mxgpu-assign-warps --mxgpu-lower-rings --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s --check-prefix=COUNT
 // RUN: mx-opt %s -allow-unregistered-dialect -split-input-file --canonicalize | FileCheck %s --check-prefix=FOLD
 
-// Operands of wgmma from shared memory. A run of 16 bytes is one load; bytes change places
-// where registers are in another order. A relabelled fragment is the same vector.
+// Operands of wgmma from shared memory. A run of 16 bytes is one load; bytes
+// are permuted if the register order differs. A relabelled fragment is the same
+// vector.
 
 #a = #mxgpu.fragment_layout<threads = [4: 16 columns, 8: 1 row, 4: 32 rows, 2: 128 rows],
                             values = [2: 1 column, 2: 8 rows, 2: 2 columns, 4: 4 columns, 2: 16 rows]>
@@ -21,7 +22,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // COUNT-COUNT-16: nvvm.prmt
   // COUNT-NOT: nvvm.prmt
   // CHECK-LABEL: llvm.func @a(
-  // The rows are 8 apart, and so are the second two from the first two: immediates.
+  // Rows 8 apart and the next word pair are reached by immediate offsets.
   // CHECK: %[[A:.*]] = llvm.load %[[AT:.*]] {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xi32>
   // CHECK: %[[AT8:.*]] = llvm.getelementptr %[[AT]][512]
   // CHECK: llvm.load %[[AT8]] {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xi32>
@@ -55,8 +56,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 
 // -----
 
-// 8 halves that are adjacent in memory are one store, whatever registers they are in. Pairs
-// of the same word stay as they are.
+// 8 halves that are adjacent in memory are one store, from any registers. Pairs
+// within a word are kept.
 #b = #mxgpu.fragment_layout<threads = [2: 1 row, 4: 8 rows, 4: 2 rows, 4: 32 rows],
                             values = [2: 1 column, 2: 8 columns, 4: 16 columns, 4: 2 columns]>
 !out = !mxgpu.ring<2 x (b: smem<128x64xbf16, sw128>), producer = threads(128), consumer = bulk_store>
@@ -84,7 +85,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 
 // -----
 
-// Four blocks are a word. Those from the extent on are 0, for all rows by one mask.
+// Four blocks form a word. Blocks from the extent on are 0, by one mask for all
+// rows.
 !in = !mxgpu.ring<1 x (sf: smem<1x2x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = threads(32)>
 !sf = !mxgpu.buffer<smem<1x2x2x256xf8E8M0FNU>>
 !map = !mxgpu.tensor_map<1x2x2x256xf8E8M0FNU>
@@ -103,8 +105,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // CHECK-LABEL: llvm.func @scales(
   // CHECK: vector.shape_cast %{{.*}} : vector<8xf8E8M0FNU> to vector<2x4xf8E8M0FNU>
   // CHECK: vector.shape_cast %{{.*}} : vector<4xf8E8M0FNU> to vector<4x1xf8E8M0FNU>
-  // Scales of a fragment are loaded row by row: 8 rows on are 128 bytes, 4 blocks a
-  // tile. Registers have the order of its layout, columns first.
+  // Scales of a fragment are loaded by row: 8 rows are 128 bytes apart, and 4
+  // blocks a tile. Registers follow the layout, columns first.
   // CHECK: llvm.getelementptr %[[START:[0-9a-z]+]][512] :
   // CHECK: llvm.getelementptr %[[START]][128] :
   // CHECK: llvm.getelementptr %[[START]][640] :
@@ -132,7 +134,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 
 // -----
 
-// Two elements of 4 bits in a byte, in a buffer of them and in one of bytes.
+// Two 4-bit elements per byte, in a buffer of such elements and in a byte
+// buffer.
 !in = !mxgpu.ring<1 x (a: smem<32x32xf4E2M1FN>, b: smem<32x16xi8>), producer = bulk_copy, consumer = threads(32)>
 !a = !mxgpu.buffer<smem<32x32xf4E2M1FN>>
 !b = !mxgpu.buffer<smem<32x16xi8>>
@@ -165,9 +168,10 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 
 // -----
 
-// Warps load by ldmatrix: each lane names a row of 16 bytes. The lanes of a matrix have
-// adjacent rows, those of the next two rows 8 on and columns 16 on, whose bit the swizzle
-// changes; two matrices of B's 16 rows follow each other. A lane's registers are the words.
+// Warps load by ldmatrix: each lane addresses a row of 16 bytes. The lanes of a
+// matrix address adjacent rows, the next matrices 8 rows or 16 columns further,
+// with the swizzle applied; two matrices cover 16 rows of B. A lane's registers
+// are the words.
 !in = !mxgpu.ring<2 x (a: smem<32x64xf8E4M3FN, sw64>, b: smem<16x64xf4E2M1FN>), producer = bulk_copy, consumer = threads(32)>
 !a = !mxgpu.buffer<smem<32x64xf8E4M3FN, sw64>>
 !b = !mxgpu.buffer<smem<16x64xf4E2M1FN>>

@@ -1,4 +1,4 @@
-// A pass that comes too soon says which one is missing.
+// A pass that runs too early names the missing pass.
 
 // RUN: rm -rf %t && split-file %s %t
 // RUN: not mx-opt %t/takes.mlir --mxgpu-lower-kernels 2>&1 | FileCheck %t/takes.mlir

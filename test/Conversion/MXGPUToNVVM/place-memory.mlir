@@ -1,11 +1,11 @@
 // RUN: mx-opt %s --mxgpu-verify-resources --mxgpu-assign-warps --mxgpu-lower-rings --verify-roundtrip | FileCheck %s
 // RUN: mx-opt %s --mxgpu-assign-warps --mxgpu-lower-rings --mxgpu-lower-kernels | FileCheck %s --check-prefix=LAUNCH
 
-// Buffers lie in the order of the rings, stage by stage: the fields of a stage in
-// their order, then its full and its empty barrier. Swizzled buffers start at
-// multiples of 1024 bytes, others of 128. Barriers of stages in tensor memory
-// follow, then 4 bytes for the address of tensor memory, whose columns are rounded
-// up to a power of two.
+// Buffers are placed in the order of the rings, stage by stage: the fields of a
+// stage in order, then its full and its empty barrier. Swizzled buffers are
+// aligned to 1024 bytes, others to 128. Barriers of stages in tensor memory
+// follow, then 4 bytes for the address of tensor memory. Its columns are
+// rounded up to a power of two.
 
 !in = !mxgpu.ring<3 x (sf: smem<512xf8E8M0FNU>, a: smem<128x128xf8E4M3FN, sw128>, pad: smem<144xi8>, b: smem<32x32xi8, sw32>), producer = bulk_copy, consumer = mma_commit>
 !sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
@@ -22,7 +22,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // CHECK:         mxbar.placed_ring "in" offsets [0, 1024, 17408, 17664] stride(19456) barriers(18688)
   // CHECK:         mxbar.placed_ring "acc" offsets [0, 96] stride(16) barriers(58368)
   // CHECK:           mxbar.copy_to_columns %{{.*}} column(128)
-  // Copies of one field share their columns.
+  // Copies of a field share its columns.
   // CHECK:           mxbar.copy_to_columns %{{.*}} column(128)
   mxgpu.kernel @all(%n: index) {
     %in = mxgpu.ring "in" : !in
@@ -41,7 +41,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     }
   }
 
-  // Without tensor memory there is no address of it.
+  // Kernels without tensor memory store no address of it.
   // CHECK-LABEL: mxgpu.kernel @none()
   // CHECK-NEXT:    mxgpu.role @only warps(3)
   mxgpu.kernel @none() {
@@ -50,7 +50,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   }
 }
 
-// The least that can be allocated is 32 columns.
+// The smallest allocation is 32 columns.
 !few = !mxgpu.ring<1 x (d: tmem<128x16xf32>), producer = mma_commit, consumer = threads(32)>
 // CHECK: gpu.module @other
 gpu.module @other [#nvvm.target<chip = "sm_100a">] {
@@ -64,9 +64,9 @@ gpu.module @other [#nvvm.target<chip = "sm_100a">] {
   }
 }
 
-// Roles whose threads wait for each other have a named barrier each; the first warp
-// of the role that fills tensor memory allocates it; and threads are launched with the
-// average of the warpgroups: (152 + 56) / 2.
+// Roles with synchronizing threads get a named barrier each; the first warp of
+// the role that fills tensor memory allocates it; and the launch uses the
+// average registers of the warpgroups: (152 + 56) / 2.
 !out = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = bulk_store>
 !own = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(32), consumer = bulk_store, scope = warp>
 !accumulator = !mxgpu.ring<1 x (d: tmem<128x16xf32>), producer = mma_commit, consumer = threads(128)>

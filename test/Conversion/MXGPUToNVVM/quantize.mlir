@@ -1,7 +1,7 @@
 // RUN: mx-opt %s -split-input-file --mxgpu-lower-work --mxgpu-assign-warps --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s
 
-// Quantizers in registers. A target without cvt for scales rounds them up on
-// their bits; bf16 is multiplied in pairs.
+// Quantizers in registers. Without cvt for scales the scale is rounded up with
+// integer operations; bf16 is multiplied in pairs.
 
 // CHECK-LABEL: llvm.func @pairs(
 // CHECK-SAME:    nvvm.minctasm = 4 : i32
@@ -24,7 +24,7 @@
 // CHECK-DAG:     %[[SUBNORMAL:.*]] = arith.constant 4194304 : i32
 // CHECK-DAG:     %[[INFINITY:.*]] = arith.constant 2139095040 : i32
 // CHECK-DAG:     %[[NAN:.*]] = arith.constant 2143289344 : i32
-// A block is all inside the matrix or all outside.
+// A block is entirely inside or entirely outside the matrix.
 // CHECK:         %[[INSIDE:.*]] = arith.andi
 // CHECK:         %[[PLACE:.*]] = llvm.getelementptr
 // CHECK-NEXT:    %[[LOW:.*]] = scf.if %[[INSIDE]] -> (vector<4xi32>) {
@@ -33,7 +33,7 @@
 // CHECK:         %[[W0:.*]] = vector.extract %[[LOW]][0]
 // CHECK:         scf.if %[[INSIDE]]
 // CHECK:           llvm.getelementptr %[[PLACE]][16]
-// The largest magnitudes of both halves, of two lanes, of all.
+// Maxima of both halves, of two lanes, of all lanes.
 // CHECK:         %[[PAIR0:.*]] = llvm.bitcast %[[W0]] : i32 to vector<2xbf16>
 // CHECK:         llvm.call_intrinsic "llvm.nvvm.fmax.nan.xorsign.abs.bf16x2"(%[[PAIR0]], %{{.*}}) : (vector<2xbf16>, vector<2xbf16>) -> vector<2xbf16>
 // CHECK-COUNT-6: llvm.call_intrinsic "llvm.nvvm.fmax.nan.xorsign.abs.bf16x2"
@@ -58,7 +58,7 @@
 // CHECK:         %[[POWER:.*]] = arith.shli %[[EXPONENT]]
 // CHECK:         %[[POWER254:.*]] = arith.maxsi %[[POWER]], %[[SUBNORMAL]]
 // CHECK:         %[[FACTOR:.*]] = arith.select %[[IS_NAN]], %[[NAN]], %[[POWER254]]
-// The factor for both halves.
+// Factor for both halves.
 // CHECK:         %[[TWICE:.*]] = nvvm.prmt <default> %{{.*}}, %[[FACTOR]], %[[FACTOR]]
 // CHECK:         %[[FACTORS:.*]] = llvm.bitcast %[[TWICE]] : i32 to vector<2xbf16>
 // CHECK:         llvm.fmul %[[PAIR0]], %[[FACTORS]] : vector<2xbf16>
@@ -68,7 +68,7 @@
 // CHECK:         scf.if
 // CHECK:           %[[STORED:.*]] = vector.from_elements {{.*}} : vector<4xi32>
 // CHECK:           llvm.store %[[STORED]], %{{.*}} {alignment = 16 : i64} : vector<4xi32>, !llvm.ptr<1>
-// Four groups of two lanes; 0 for what is outside. The first lane of eight
+// Four blocks of two lanes each; 0 for blocks outside. The first lane of eight
 // stores their scales.
 // CHECK:         %[[IS_SCALE:.*]] = arith.andi
 // CHECK:         %[[PRESENT:.*]] = arith.select %[[IS_SCALE]], %{{.*}}, %c0_i32
@@ -96,8 +96,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 
 // -----
 
-// Without cvt to 4 bits, the least of three sums whose low bits are codes, in
-// pairs; four lanes share a block. In a matrix, one lane stores the scale.
+// Without cvt to 4 bits, the minimum of three sums with codes in their low
+// bits, in pairs; four lanes share a block. Inside the matrix, one lane stores
+// the scale.
 
 // CHECK-LABEL: llvm.func @narrow(
 // CHECK-NOT:     nvvm.minctasm
@@ -136,7 +137,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 
 // -----
 
-// A target with conversions uses them.
+// A target with conversion instructions.
 
 // CHECK-LABEL: llvm.func @target(
 // CHECK-DAG:     %[[I255:.*]] = arith.constant 255 : i32
@@ -149,7 +150,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 // CHECK-COUNT-4: llvm.fmul %{{.*}} : vector<2xf32>
 // CHECK:         llvm.inline_asm {{.*}}cvt.rn.satfinite.e2m1x2.f32 pair0, $2, $1;{{.*}} mov.b32 $0, {pair0, pair1, pair2, pair3};
 
-// The exponent, after half a unit of the element's mantissa was added.
+// Exponent after adding half a unit of the element's mantissa.
 // CHECK-LABEL: llvm.func @even(
 // CHECK-DAG:     %[[EMAX:.*]] = arith.constant 8 : i32
 // CHECK-DAG:     %[[HALF:.*]] = arith.constant 524288 : i32
@@ -202,7 +203,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 
 // -----
 
-// What is known to lie inside is read as it is.
+// Accesses that are known to be in bounds are not guarded.
 // CHECK-LABEL: llvm.func @in_bounds(
 // CHECK:           memref.dim
 // CHECK-NOT:       cmpi
@@ -219,8 +220,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 
 // -----
 
-// Without signs bits are ordered like magnitudes, NaN above all. One lane of a
-// warp raises what is in memory, and only if that was lower before.
+// Unsigned bits are ordered like magnitudes, with NaN above all. One lane of a
+// warp raises the value in memory, only if it was lower.
 
 // CHECK-LABEL: llvm.func @raise(
 // CHECK-DAG:     %[[INF:.*]] = arith.constant 2139095040 : i32
@@ -248,7 +249,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 
 // -----
 
-// An atomic addition orders nothing else.
+// Atomic additions are relaxed.
 // CHECK-LABEL: llvm.func @add(
 // CHECK:         %[[BEFORE:.*]] = llvm.atomicrmw add %{{.*}}, %{{.*}} syncscope("device") monotonic : !llvm.ptr<1>, i32
 // CHECK:         memref.store %[[BEFORE]]
@@ -264,8 +265,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 
 // -----
 
-// A slice is passed as the address of the whole and what its type leaves open;
-// rows lie apart.
+// A slice is passed as base address with dynamic sizes, strides and offset.
 
 // CHECK-LABEL: llvm.func @slice(
 // CHECK-SAME:    %[[X:[a-z0-9]+]]: !llvm.ptr, %[[ROWS:[a-z0-9]+]]: i64, %[[STRIDE:[a-z0-9]+]]: i64, %[[OFFSET:[a-z0-9]+]]: i64, %[[ROW:[a-z0-9]+]]: i64, %[[COLUMN:[a-z0-9]+]]: i64)

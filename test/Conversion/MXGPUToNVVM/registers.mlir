@@ -1,9 +1,9 @@
 // RUN: mx-opt %s -split-input-file --mxgpu-lower-kernels --canonicalize --cse | FileCheck %s
 
-// Threads are launched with the mean of their warpgroups' registers, (208 + 56) / 2
-// rounded up to a multiple of 8. Each warp takes its own in the one role that it
-// runs; the two warps without a role give back theirs, too, as all four warps of a
-// warpgroup must.
+// Threads are launched with the average of their warpgroups' registers, (208 +
+// 56) / 2 rounded up to a multiple of 8. Each warp sets its count in its role;
+// the two warps without a role release theirs too, since setmaxnreg must be
+// executed by all four warps of a warpgroup.
 
 // CHECK-LABEL: llvm.func @two_groups(
 // CHECK-SAME:    nvvm.maxnreg = 136 : i32, nvvm.reqntid = array<i32: 256, 1, 1>
@@ -43,7 +43,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 
 // -----
 
-// With equal numbers there is nothing to take or give.
+// Equal counts need no redistribution.
 // CHECK-LABEL: llvm.func @equal(
 // CHECK-SAME:    nvvm.maxnreg = 152 : i32
 // CHECK-NOT:     nvvm.setmaxregister

@@ -1,12 +1,14 @@
 // RUN: mx-opt %s --mxgpu-simplify-barriers --verify-roundtrip | FileCheck %s
 
-// A second fence of a kind goes, as does a second wait for a phase, if nothing
-// touches memory between the two; arrivals at one barrier become one.
+// Repeated fences of the same kind and repeated waits for the same phase are
+// removed unless memory is accessed in between; arrivals at the same barrier
+// are merged.
 
 !ring = !mxgpu.ring<2 x (a: smem<16xi8>), producer = threads(32), consumer = threads(32)>
 !stage = !mxgpu.stage<!ring>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
-  // Arithmetic is no access. Other kinds stay, and so does what follows a store.
+  // Arithmetic is not a memory access. Fences of other kinds stay, as do fences
+  // after a store.
   // CHECK-LABEL: mxgpu.kernel @fences(
   // CHECK:         nvvm.tcgen05.fence <after>
   // CHECK-NEXT:    arith.addi
@@ -31,8 +33,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     }
   }
 
-  // Another parity, another barrier, and what is visible to a pair, are other waits; a
-  // store, a branch and its end begin anew.
+  // Waits differ by parity, barrier and visibility to a pair; known waits are
+  // forgotten after a store, at a branch and at its end.
   // CHECK-LABEL: mxgpu.kernel @waits(
   // CHECK:         %[[FULL:.*]], %[[EMPTY:.*]] = mxbar.stage_barriers
   // CHECK-NEXT:    mxbar.wait %[[FULL]] parity(%[[EVEN:.*]])
@@ -69,7 +71,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     }
   }
 
-  // An arrival that announces bytes is one by itself.
+  // Arrivals that announce bytes are not merged.
   // CHECK-LABEL: mxgpu.kernel @arrivals(
   // CHECK:         %[[FULL:.*]], %[[EMPTY:.*]] = mxbar.stage_barriers
   // CHECK-NEXT:    mxbar.arrive %[[FULL]] count(5) : !mxbar.barrier

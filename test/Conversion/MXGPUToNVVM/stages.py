@@ -1,5 +1,5 @@
-"""Each pass from kernels of mxgpu to NVVM leaves IR that prints, parses and
-verifies: run one by one through text they give what the pipeline gives.
+"""Checks that the passes from mxgpu kernels to NVVM leave IR that prints, parses and
+verifies, and that running them one by one equals the pipeline.
 
 REQUIRES: compiler
 RUN: %python %s %examples mx-opt
@@ -31,11 +31,11 @@ passes = [name.strip() for name in re.split(r",(?![^{]*})", kernels[1])]
 if len(passes) < 9:
     sys.exit(f"expected 9 passes or more, found {passes}")
 
-# These have nothing to do in some kernels.
+# These passes change nothing in some kernels.
 SOME = {"mxgpu-lower-math", "mxgpu-lower-coordinates"}
 
 for example in ["matmul.mlir", "grouped_matmul.mlir", "moe_layer.mlir"]:
-    # Without the host's part, which the pipeline lowers before.
+    # Drops the host code, which the pipeline lowers earlier.
     start = run([os.path.join(examples, example), "--mx-to-mxgpu"]).stdout
     start = run(["--convert-mxgpu-host-to-gpu"], start).stdout
     if "mxgpu.kernel" not in start:

@@ -1,6 +1,6 @@
 // RUN: mx-opt %s --mxgpu-unroll-fragments --verify-roundtrip | FileCheck %s
 
-// Loops over the columns of a tile, so that columns are constants.
+// Unrolls loops over the columns of a tile so that columns are constants.
 
 !acc = !mxgpu.ring<1 x (d: tmem<128x64xf32>), producer = mma_commit, consumer = threads(128)>
 !stage = !mxgpu.stage<!acc>
@@ -13,8 +13,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // CHECK:         mxgpu.load_accumulator %{{.*}} column(%c32)
   // CHECK-NEXT:    mxgpu.to_rows
   // CHECK-NEXT:    mxgpu.store_fragment {{.*}}%c32] when(%{{.*}}) aligned(32)
-  // The way of tiles at the edge is long as it is, and so are loops over rounds that
-  // nobody knows.
+  // Loops for edge tiles are not unrolled, because their code is long already; nor
+  // are loops with unknown trip counts.
   // CHECK:         scf.for %[[I:.*]] = %c0 to %c64 step %c32
   // CHECK-NEXT:      mxgpu.load_accumulator %{{.*}} column(%[[I]])
   // CHECK-NEXT:      mxgpu.to_rows

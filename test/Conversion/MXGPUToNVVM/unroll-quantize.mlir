@@ -1,7 +1,7 @@
 // RUN: mx-opt %s --mxgpu-unroll-fragments | FileCheck %s
 
-// A thread quantizes at most 128 elements in straight-line code. Longer loops keep
-// rounds of a divisor of theirs, and short ones are unrolled.
+// A thread quantizes at most 128 elements in straight-line code. Longer loops are
+// unrolled by a divisor of their trip count, short loops fully.
 
 !in = !mxgpu.ring<1 x (x: smem<128x256xbf16>), producer = bulk_copy, consumer = threads(128)>
 !rows = !mxgpu.ring<1 x (e: smem<128x256xf8E4M3FN>), producer = threads(128), consumer = bulk_store>
@@ -12,12 +12,12 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   // Four blocks of 32.
   // CHECK-NOT:     scf.for
   // CHECK-COUNT-4: mxgpu.quantize_block
-  // Eight are two rounds of four.
+  // Eight blocks: two iterations of four.
   // CHECK:         scf.for %{{.*}} = %c0 to %c8 step %c4
   // CHECK-COUNT-4:   mxgpu.quantize_block
   // CHECK-NOT:       mxgpu.quantize_block
   // CHECK:         }
-  // Six are two rounds of three, as four do not divide them.
+  // Six iterations become two of three, as four does not divide six.
   // CHECK:         scf.for %{{.*}} = %c0 to %c6 step %c3
   // CHECK-COUNT-3:   mxgpu.quantize_block
   // CHECK-NOT:       mxgpu.quantize_block

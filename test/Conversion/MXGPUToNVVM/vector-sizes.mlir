@@ -1,7 +1,7 @@
 // RUN: mx-opt %s --split-input-file --verify-diagnostics --mxgpu-unroll-fragments
 
-// Operations of other dialects on vectors that no thread can hold are refused
-// before anything counts their elements.
+// Refuses operations on vectors that exceed the registers of a thread, before
+// any element count is computed.
 
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   mxgpu.kernel @widen(%n: index) {

@@ -1,6 +1,6 @@
 // RUN: mx-opt %s --mxgpu-lower-work --mxgpu-assign-warps --mxgpu-lower-rings --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s
 
-// wgmma.mma_async: what one MMA of a stage becomes, for each pair of types.
+// Lowering of an MMA to wgmma.mma_async, for each pair of types.
 
 !bf16_in = !mxgpu.ring<2 x (a: smem<2x64x64xbf16, sw128>, b: smem<2x8x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !bf16_input = !mxgpu.stage<!bf16_in>
@@ -31,9 +31,9 @@
 !blocks_b = !mxgpu.buffer<smem<16x32xbf16, sw64>>
 !blocks_sums = !mxgpu.fragment<256x16xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 128 rows], values = [2: 1 column, 2: 8 rows, 2: 64 rows, 2: 8 columns]>>
 gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
-  // A stage has two panels of A and of B: four instructions to each, 32 bytes apart, with
-  // descriptors in units of 16 bytes. All of them are one chain through the registers,
-  // between a fence and a commit in the block of the loop.
+  // A stage has two panels of A and of B with four instructions each, 32 bytes
+  // apart; descriptors count units of 16 bytes. All instructions form one chain
+  // through the registers, between a fence and a commit in the loop body.
   // CHECK-LABEL: llvm.func @bf16(
   // CHECK:       scf.for {{.*}} iter_args(%{{.*}}, %{{.*}}, %[[OLD:.*]] = %{{.*}}) -> (!llvm.ptr<3>, i32, vector<4xf32>)
   // CHECK:       %[[ADDRESS:.*]] = llvm.ptrtoint %{{.*}} : !llvm.ptr<3> to i64
@@ -69,7 +69,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // CHECK-NOT:   nvvm.wgmma.mma_async
   // CHECK:       %[[STARTED:.*]] = llvm.insertelement {{.*}}[%c3_i32 : i32] : vector<4xf32>
   // CHECK-NEXT:  nvvm.wgmma.commit.group.sync.aligned
-  // Nothing reads the registers before the wait: an empty instruction takes them behind it.
+  // An empty inline asm after the wait keeps reads of the registers behind it.
   // CHECK-NEXT:  nvvm.wgmma.wait.group.sync.aligned 0
   // CHECK:       %[[W0:.*]] = llvm.extractelement %[[STARTED]][%c0_i32 : i32]
   // CHECK:       %[[W1:.*]] = llvm.extractelement %[[STARTED]][%c1_i32 : i32]
@@ -77,7 +77,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // CHECK:       %[[W3:.*]] = llvm.extractelement %[[STARTED]][%c3_i32 : i32]
   // CHECK:       %[[TIED:.*]] = llvm.inline_asm has_side_effects "", "=f,=f,=f,=f,0,1,2,3" %[[W0]], %[[W1]], %[[W2]], %[[W3]]
   // CHECK:       llvm.extractvalue %[[TIED]][0]
-  // The stage goes back after that.
+  // The stage is released after that.
   // CHECK:       nvvm.mbarrier.arrive
   mxgpu.kernel @bf16(%out: memref<?x?xf32>, %i: index, %j: index, %n: index, %yes: i1) {
     %c0 = arith.constant 0 : index
@@ -97,7 +97,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
-  // The largest N: all 128 registers are tied.
+  // Largest N: all 128 registers are tied.
   // CHECK-LABEL: llvm.func @f16(
   // CHECK:       nvvm.wgmma.fence.aligned
   // CHECK-COUNT-4: nvvm.wgmma.mma_async {{.*}}, <m = 64, n = 256, k = 16>, D[<f32>, <one>], A[<f16>, <one>, <row>], B[<f16>, <one>, <col>]
@@ -123,7 +123,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
-  // Each operand has a type of its own.
+  // The operands have different types.
   // CHECK-LABEL: llvm.func @f8(
   // CHECK:       %[[UNITS:.*]] = arith.shrui %{{.*}}, %c4_i64
   // CHECK:       %[[A0:.*]] = arith.addi %[[UNITS]], %c4611686293305294848_i64
@@ -152,9 +152,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
-  // A in registers, two blocks of rows in each of two warpgroups, two steps of K: what
-  // computes the words is tied before the fence, and each block is a chain of its own
-  // through its four sums.
+  // A in registers, two blocks of rows for each of two warpgroups, two K steps:
+  // the operand words are tied before the fence, and each block is a separate
+  // chain through its four sums.
   // CHECK-LABEL: llvm.func @held(
   // CHECK:       %[[WORDS:.*]] = llvm.inline_asm has_side_effects "", "{{(=r,){16}(0,1)}},{{.*}},14,15" %
   // CHECK:       %[[A0:.*]] = llvm.extractvalue %[[WORDS]][0]
@@ -206,7 +206,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
-  // Four elements to a word; no transposition of B.
+  // Four elements per word; B is not transposed.
   // CHECK-LABEL: llvm.func @held_f8(
   // CHECK-COUNT-4: llvm.bitcast %{{.*}} : vector<4xi8> to i32
   // CHECK:       llvm.inline_asm has_side_effects "", "=r,=r,=r,=r,0,1,2,3"
@@ -227,8 +227,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
-  // A in shared memory: a warpgroup begins at its 128 rows, 4 units of 16 bytes each,
-  // whatever its number in the CTA; the second block is 64 rows below.
+  // A in shared memory: a warpgroup starts at its 128 rows of 4 units of 16
+  // bytes, independent of its position in the CTA; the second block is 64 rows
+  // below.
   // CHECK-LABEL: llvm.func @blocks(
   // CHECK:       %[[IN_CTA:.*]] = nvvm.read.ptx.sreg.tid.x
   // CHECK:       %[[THREAD:.*]] = arith.subi %[[IN_CTA]], %c128_i32

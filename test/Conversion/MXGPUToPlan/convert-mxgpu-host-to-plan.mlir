@@ -1,8 +1,7 @@
 // RUN: mx-opt %s --split-input-file --mxgpu-verify-resources --convert-mxgpu-host-to-plan --canonicalize --cse | FileCheck %s
 
-// A memref is its buffer and what its type leaves open; a kernel is given the
-// same, with i64 for numbers. Bytes of narrow elements are counted as such in a
-// tensor map.
+// A memref becomes its buffer and the dynamic parts of its type; a kernel takes
+// the same, with i64 for integers. Tensor maps count packed elements in bytes.
 
 // CHECK-LABEL: func.func @launch(
 // CHECK-SAME:    %[[A:[^:]*]]: !mxplan.buffer, %[[ROWS:[^:]*]]: index, %[[F:[^:]*]]: f32)
@@ -33,8 +32,8 @@ module attributes {gpu.container_module} {
 
 // -----
 
-// Views are arithmetic: of a slice the size, the stride and the offset; what a
-// cast promises is required. The address is that of the whole array.
+// Views become arithmetic on sizes, strides and offsets. The static type of a
+// cast becomes a requirement. The address stays that of the whole array.
 
 // CHECK-LABEL: func.func @views(
 // CHECK-SAME:    %[[A:[^:]*]]: !mxplan.buffer, %[[M:[^:]*]]: index, %[[N:[^:]*]]: index, %[[FIRST:[^:]*]]: index)
@@ -61,8 +60,8 @@ func.func @views(%a: memref<?x?xbf16>, %first: index) -> (!part, index) {
 
 // -----
 
-// A fill of equal bytes, a copy, a number that the host reads; what is freed is
-// not mentioned.
+// A fill with equal bytes, a copy, a number read by the host; deallocations are
+// dropped.
 
 // CHECK-LABEL: func.func @memory(
 // CHECK-SAME:    %[[A:[^:]*]]: !mxplan.buffer, %[[N:[^:]*]]: index, %[[I:[^:]*]]: index)
@@ -89,7 +88,7 @@ func.func @memory(%a: memref<?x4xi32>, %i: index) -> i32 {
 
 // -----
 
-// Control flow carries buffers with their sizes, and so do calls.
+// Control flow and calls carry buffers with their sizes.
 
 // CHECK-LABEL: func.func private @callee(
 // CHECK-SAME:    %{{.*}}: !mxplan.buffer, %{{.*}}: index) -> (!mxplan.buffer, index)

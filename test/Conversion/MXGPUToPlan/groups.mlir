@@ -37,7 +37,7 @@ func.func @exchange(%x: memref<8x64xbf16>) {
 
 // -----
 
-// A rank alone meets no other: its window is memory like any other.
+// A single rank has no peers: its window is ordinary memory.
 mx.group @ep size = 1 tokens = 4
 
 // CHECK-LABEL: @alone

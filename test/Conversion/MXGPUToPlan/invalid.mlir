@@ -1,8 +1,8 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir --split-input-file --verify-diagnostics --convert-mxgpu-host-to-plan
 
-// What has no place in a plan is refused at the operation, before anything is
-// changed.
+// Operations without an equivalent in a plan are errors, reported before any
+// change.
 
 // -----
 

@@ -2,7 +2,7 @@
 
 // CHECK: llvm.mlir.global internal constant @__mx_message_{{[0-9]+}}("%serror: expected a loop with a step of at least 1, found %ld\0A\00")
 
-// A step that is known to be right is not asked for.
+// A constant step needs no check.
 // CHECK-LABEL: func.func @known(
 // CHECK-NOT:     scf.if
 // CHECK:         scf.for
@@ -43,7 +43,7 @@ func.func @unsigned(%n: i32, %step: i32) {
   return
 }
 
-// Each dimension of a parallel loop.
+// Every dimension of a parallel loop is checked.
 // CHECK-LABEL: func.func @parallel(
 // CHECK-SAME:    %[[A:[a-z0-9]+]]: index, %[[B:[a-z0-9]+]]: index)
 // CHECK:         arith.cmpi sgt, %[[A]]

@@ -10,7 +10,7 @@ func.func @tensors(%q: tensor<2x32xf8E4M3FN>, %s: tensor<2x1xf8E8M0FNU>,
 
 // -----
 
-// An element that shares its byte has no address.
+// Packed elements are not addressable.
 func.func @load_packed(%q: memref<2x32xf4E2M1FN>, %i: index) -> f4E2M1FN {
   // expected-error @below {{expected elements of 8 bits or more where one is read or written on the CPU path, found 'f4E2M1FN'; mx.dequantize widens narrower floats}}
   %v = memref.load %q[%i, %i] : memref<2x32xf4E2M1FN>

@@ -1,6 +1,6 @@
 // RUN: mx-opt %s -split-input-file --convert-mx-to-cpu --canonicalize --cse | FileCheck %s
 
-// Sizes are static, so nothing is left to check at run time.
+// Static sizes need no check at run time.
 // CHECK-NOT: @dprintf
 // CHECK-LABEL: func.func @axis_1(
 // CHECK-SAME:    %[[X:.*]]: memref<4x64xbf16>, %[[Q:.*]]: memref<4x64xf8E4M3FN>, %[[S:.*]]: memref<4x2xf8E8M0FNU>)
@@ -24,8 +24,8 @@
 // CHECK:               func.call @__mx_quantize_f8E4M3FN(%{{.*}}, %[[SCALE]])
 // CHECK:               memref.store %{{.*}}, %[[Q]][%[[ROW]], %[[K2]]]
 
-// No function of the number formats computes with f32 numbers, whose
-// subnormals the processor may flush.
+// Functions of the number formats avoid f32 arithmetic, because the processor
+// may flush f32 subnormals.
 // CHECK-LABEL: func.func private @__mx_scale_f8E4M3FN_ceil(
 // CHECK-NOT:     : f32
 // CHECK-LABEL: func.func private @__mx_quantize_f8E4M3FN(
@@ -39,7 +39,7 @@ func.func @axis_1(%x: memref<4x64xbf16>, %q: memref<4x64xf8E4M3FN>,
 
 // -----
 
-// Axis 0 is written transposed; the slack of a tiled layout is 0.
+// Axis 0 is stored transposed; the padding of a tiled layout is 0.
 // CHECK-LABEL: func.func @axis_0_tiled(
 // CHECK-SAME:    %[[X:.*]]: memref<64x8xf32>, %[[Q:.*]]: memref<8x64xf8E5M2>, %[[S:.*]]: memref<1x1x32x4x4xf8E8M0FNU>)
 // CHECK:         %[[ZERO:.*]] = arith.constant 5.877470e-39 : f8E8M0FNU
@@ -58,7 +58,7 @@ func.func @axis_0_tiled(%x: memref<64x8xf32>, %q: memref<8x64xf8E5M2>,
 
 // -----
 
-// f16 is widened by integer arithmetic, not by a library call.
+// f16 is widened by integer arithmetic instead of a library call.
 // CHECK-LABEL: func.func @int8_from_f16(
 // CHECK-NOT:     arith.extf
 // CHECK:         call @__mx_widen_f16
@@ -90,7 +90,7 @@ func.func @nvfp4(%x: memref<4x32xf32>, %enc: f32, %q: memref<4x32xf4E2M1FN>,
 
 // -----
 
-// A ragged group begins where the one before it ends, and its tiles at
+// A ragged group begins at the end of the previous group, and its tiles at
 // begin / 128 + g.
 // CHECK-LABEL: func.func @ragged_rows(
 // CHECK-SAME:    %{{.*}}, %[[OFFSETS:.*]]: memref<4xi32>,
@@ -109,7 +109,7 @@ func.func @ragged_rows(%x: memref<300x64xf32>, %o: memref<4xi32>,
 
 // -----
 
-// What a prologue yields is stored in the type that it has, then quantized.
+// Results of a prologue are stored in their own type, then quantized.
 // CHECK-LABEL: func.func @prologue(
 // CHECK-SAME:    %[[X:.*]]: memref<4x64xbf16>, %[[Y:.*]]: memref<4x64xf32>,
 // CHECK:         %[[VALUES:.*]] = memref.alloc() : memref<4x64xbf16>
@@ -136,7 +136,7 @@ func.func @prologue(%x: memref<4x64xbf16>, %y: memref<4x64xf32>, %q: memref<4x64
 
 // -----
 
-// Inputs whose sizes are not known have to have one shape.
+// Inputs of unknown sizes must have the same shape.
 // CHECK:       expected dimension 0 of input to be %ld, found %ld
 // CHECK-LABEL: func.func @prologue_of_unknown_sizes(
 // CHECK-SAME:    %{{.*}}, %[[Y:.*]]: memref<?x64xbf16>, %{{.*}}, %{{.*}})
@@ -157,7 +157,7 @@ func.func @prologue_of_unknown_sizes(%x: memref<4x64xbf16>, %y: memref<?x64xbf16
 
 // -----
 
-// A square has one maximum, whose scale is written for each of its lines.
+// A square has one maximum; its scale is written for each line.
 // CHECK-LABEL: func.func @square(
 // CHECK-SAME:    %[[X:.*]]: memref<40x64xbf16>, %{{.*}}, %[[S:.*]]: memref<40x2xf8E8M0FNU>)
 // CHECK-DAG:     %[[C32:.*]] = arith.constant 32 : index
@@ -176,7 +176,7 @@ func.func @square(%x: memref<40x64xbf16>, %q: memref<40x64xf8E4M3FN>, %s: memref
 
 // -----
 
-// Row -1 is a row of zeros, whatever the prologue makes of them.
+// Row -1 is a row of zeros, independent of the prologue.
 // CHECK-LABEL: func.func @gather(
 // CHECK-SAME:    %[[X:.*]]: memref<7x64xbf16>, %[[N:.*]]: memref<5xi32>,
 // CHECK:         %[[ROWS:.*]] = memref.alloc() : memref<5x64xf32>

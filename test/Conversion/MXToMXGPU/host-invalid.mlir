@@ -17,7 +17,7 @@ func.func @f(${arguments}) {
 // expected-error @below {{'mx.fused_quantize' op expected memrefs, found 'tensor<128x64xbf16>': bufferize first}}
 %0:2 = mx.fused_quantize ins(%x : tensor<128x64xbf16>) outs(%e, %s : tensor<128x64xf8E4M3FN>, tensor<1x1x32x4x4xf8E8M0FNU>) -> tensor<128x64xf8E4M3FN>, tensor<1x1x32x4x4xf8E8M0FNU>
 
-// The host cannot reach the memory of the device.
+// The host cannot access device memory.
 // SET arguments = %x: memref<128x64xbf16>, %a: !a, %s: !s, %zero: bf16, %i: index
 // expected-error @below {{'memref.store' op expected only mx operations on tensors in device memory, found one that the host would run}}
 memref.store %zero, %x[%i, %i] : memref<128x64xbf16>
@@ -30,8 +30,8 @@ memref.store %zero, %x[%i, %i] : memref<128x64xbf16>
 
 // -----
 
-// The device cannot reach the memory of the host. A constant is copied, but not
-// what may change.
+// The device cannot access host memory. Constants are copied, mutable memory is
+// not.
 !a = memref<128x64xf8E4M3FN>
 !s = memref<1x1x32x4x4xf8E8M0FNU>
 memref.global "private" @variable : memref<128x64xbf16> = dense<1.0>
@@ -53,7 +53,7 @@ mx.fused_quantize ins(%x : memref<128x64xbf16>) outs(%a, %s : !a, !s)
 // -----
 
 // CASES
-// Kernels are launched from functions of the host.
+// Kernels must be launched from host functions.
 !a = memref<128x64xf8E4M3FN>
 !s = memref<1x1x32x4x4xf8E8M0FNU>
 %x = memref.alloc() : memref<128x64xbf16>

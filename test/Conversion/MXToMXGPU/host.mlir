@@ -1,6 +1,6 @@
 // RUN: mx-opt %s -split-input-file --convert-mx-to-mxgpu --canonicalize --cse | FileCheck %s
 
-// Names of kernels do not clash: with one another, or with what is there.
+// Kernel names are unique, also among existing symbols.
 
 // CHECK: func.func private @kernels()
 // CHECK: gpu.module @kernels_0
@@ -15,8 +15,8 @@ func.func private @kernels()
 
 // -----
 
-// Without mx operations there are no kernels, and what does not touch memory is
-// free.
+// Functions without mx operations have no kernels, and operations without
+// memory accesses are allowed.
 
 // CHECK-LABEL: func.func @host
 // CHECK-NEXT:    memref.dim
@@ -28,7 +28,7 @@ func.func @host(%x: memref<?xf32>, %i: index) -> index {
 
 // -----
 
-// Copies that bufferization makes become the runtime's.
+// Copies from bufferization become runtime copies.
 
 // CHECK-LABEL: func.func @copies
 // CHECK: memref.copy

@@ -1,8 +1,8 @@
 // RUN: mx-opt %s --convert-mx-to-mxgpu --canonicalize --cse | FileCheck %s
 
-// What a region reads at the number of a row or a column must have so many
-// entries: once for each tensor, not for what is read in another way, and not
-// where the types say so.
+// An array indexed by a region's row or column must have at least that many
+// entries: checked once per tensor, not for other index expressions, and not
+// for sufficient static sizes.
 
 // CHECK-LABEL: func.func @epilogue(
 // CHECK-SAME:      %[[P:[^:]*]]: memref<?xf32>, %[[BIAS:[^:]*]]: memref<?xf32>, %[[R:[^:]*]]: memref<256x128xf32>

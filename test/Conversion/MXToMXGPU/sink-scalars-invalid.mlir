@@ -1,7 +1,7 @@
 // RUN: mx-opt %s --verify-diagnostics --mx-sink-scalars
 
-// Host code that is no launch plan cannot wait for a number of the device. One
-// that nobody needs is not read.
+// Host code outside launch plans cannot wait for a device scalar. Unused
+// scalars are not read.
 
 func.func @reads(%a: memref<4xf32>, %i: index) -> f32 {
   %unused = memref.load %a[%i] : memref<4xf32>

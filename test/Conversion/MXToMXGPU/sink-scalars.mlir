@@ -1,8 +1,8 @@
 // RUN: mx-opt %s --split-input-file --mx-sink-scalars=host-reads | FileCheck %s
 
-// A number that follows from an array: the kernel reads the array. What else it
-// follows from becomes arguments too, and a number that several arguments
-// follow from is read once. Numbers of the host stay arguments.
+// The kernel, not the host, reads a scalar that is computed from an array. Other
+// inputs of the computation become kernel arguments, a scalar used by several
+// arguments is read once, and host scalars stay arguments.
 
 // CHECK-LABEL: func.func @sunk(
 // CHECK-SAME:    %[[A:.*]]: memref<?xf32>, %[[X:.*]]: memref<?xf32>, %[[S:.*]]: f32, %[[I:.*]]: index)
@@ -42,9 +42,10 @@ module attributes {gpu.container_module} {
 
 // -----
 
-// What the kernel writes, or a launch or a fill before it, is read by the host:
-// later the array has something else. So is a size, and a number from outside of
-// a loop. A kernel that starts early reads when it has waited.
+// The host reads the array if this kernel, or a launch or fill before it, writes
+// the array: the kernel would read the new value. The host also reads grid sizes
+// and values defined outside a loop. A kernel launched early reads the scalar
+// after its wait.
 
 // CHECK-LABEL: func.func @written(
 // CHECK:         %[[OWN:.*]] = memref.load %[[X:.*]][]
@@ -111,8 +112,8 @@ module attributes {gpu.container_module} {
 
 // -----
 
-// The host needs the number as well: it reads it, and the kernel too, which also
-// reads that array for itself, as one before it does.
+// If the host also uses a scalar, host and kernel each read the array. Kernels
+// that only read the array, this one or an earlier one, do not prevent this.
 
 // CHECK-LABEL: func.func @both(
 // CHECK:         %[[N:.*]] = memref.load

@@ -2,7 +2,7 @@
 // RUN: mx-test-opt %t.mlir --split-input-file --verify-diagnostics --mx-to-mxgpu=chip=sm_test
 
 // CASES
-// The rules of schedules ask the strategy, and messages name it.
+// The strategy checks its schedule fields, and messages name it.
 !a = tensor<256x1024xf8E4M3FN>
 !s = tensor<256x32xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !d = tensor<256x256xf32>
@@ -40,7 +40,7 @@ func.func @memory(%a: !a, %s: !s, %out: !d) -> !d {
   return %d : !d
 }
 
-// A strategy of another tensor core.
+// A strategy for another tensor core.
 !a = tensor<256x1024xf8E4M3FN>
 !s = tensor<256x32xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !d = tensor<256x256xf32>
@@ -51,7 +51,7 @@ func.func @strategy(%a: !a, %s: !s, %out: !d) -> !d {
   return %d : !d
 }
 
-// Operands that it does not multiply.
+// Unsupported operand types.
 !a = tensor<256x1024xf8E5M2>
 !s = tensor<256x32xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !d = tensor<256x256xf32>
@@ -61,7 +61,7 @@ func.func @operands(%a: !a, %s: !s, %out: !d) -> !d {
   return %d : !d
 }
 
-// A field that it lacks cannot be written.
+// A field that the strategy does not have.
 // expected-error @below {{expected '>'}}
 #schedule = #mxgpu.schedule<tile = [16, 64, 128], strategy = #mx_test.strategy<cluster_split = true>>
 

@@ -11,7 +11,7 @@
 // RUN: mx-test-opt %t/multiply.mlir --mx-to-mxgpu=chip=sm_test | FileCheck %t/multiply.mlir
 // RUN: not mx-test-opt %t/multiply.mlir --mx-to-mxgpu=chip=sm_90a 2>&1 | FileCheck %t/multiply.mlir --check-prefix=OTHER
 
-// The order of a strategy that mx does not know (test/lib/TensorCore).
+// An order from a strategy unknown to mx (test/lib/TensorCore).
 
 //--- cpu.mlir
 func.func private @printMemrefF32(tensor<*xf32>) attributes {llvm.emit_c_interface}
@@ -31,7 +31,7 @@ func.func @main() {
     tensor.yield %y : f32
   } : !x
 
-  // A thread has columns 4 t and 16 + 4 t, and the next three.
+  // A thread stores columns 4 t and 16 + 4 t, and the next three.
   %r0 = tensor.empty() : !x
   %r = mx.pack_operand order = #mx_test.order<rows> ins(%x : !x) outs(%r0 : !x) -> !x
   %first = tensor.extract_slice %r[0, 0] [1, 16] [1, 1] : !x to tensor<1x16xf32>
@@ -39,7 +39,7 @@ func.func @main() {
   // CHECK: {{\[\[}}0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23]]
   call @printMemrefF32(%first_unranked) : (tensor<*xf32>) -> ()
 
-  // Row 8 has a tile of its own, and zeros for what follows.
+  // Row 8 begins a new tile, padded with zeros.
   %t0 = tensor.empty() : tensor<2x2x32x8xf32>
   %t = mx.pack_operand order = #mx_test.order<tiles> ins(%x : !x) outs(%t0 : tensor<2x2x32x8xf32>) -> tensor<2x2x32x8xf32>
   %last = tensor.extract_slice %t[1, 1, 3, 0] [1, 1, 2, 8] [1, 1, 1, 1] : tensor<2x2x32x8xf32> to tensor<2x8xf32>
@@ -48,7 +48,7 @@ func.func @main() {
   // CHECK: [0, 0, 0, 0, 0, 0, 0, 0]]
   call @printMemrefF32(%last_unranked) : (tensor<*xf32>) -> ()
 
-  // The product does not depend on the order.
+  // The result does not depend on the order.
   %e0 = tensor.empty() : !e
   %s0 = tensor.empty() : !s
   %q:2 = mx.quantize ins(%x : !x) outs(%e0, %s0 : !e, !s) -> !e, !s

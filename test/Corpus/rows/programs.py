@@ -1,4 +1,4 @@
-"""More of what models and front ends write: integers, experts, formats, control flow, slices, whole attention."""
+"""More programs of models and front ends: integers, experts, formats, control flow, slices, whole attention."""
 
 import numpy as np
 from formats import Codes, Quantized, Scales, numbers

@@ -1,11 +1,11 @@
-"""Programs that users reported, those that ran and those that were refused then."""
+"""Programs reported by users, both accepted and refused at that time."""
 
 import numpy as np
 from formats import Quantized, Scales, numbers
 from intervals import Interval, einsum, erf, maximum, rows, rsqrt, silu, where
 from program import BF16, normal, nvfp4, refuses, runs, weights, whole
 
-# As its definition says: rows of a by rows of b, on the tensor core.
+# By its definition: rows of a by rows of b, on the tensor core.
 
 
 def matmul(a, sa, b, sb, **options):
@@ -142,7 +142,7 @@ def layers_in_for(x, weights, scales):
     return [x]
 
 
-# What memrefs have afterwards are results.
+# Final contents of memrefs are results.
 @runs(lambda rng: [normal(rng, 19, 64, dtype=BF16), normal(rng, 64, 24, dtype=BF16), normal(rng, 19, 24)])
 def memref_arguments(a, b, y):
     return [a, b, einsum("mk,kn->mn", a, b, init=y)]

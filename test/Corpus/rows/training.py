@@ -1,4 +1,4 @@
-"""Loops, imports of other compilers' forms, training, reductions and windows."""
+"""Loops, imported forms of other compilers, training, reductions and windows."""
 
 import numpy as np
 from formats import Codes, Quantized, Scales, numbers
@@ -65,7 +65,7 @@ def iree_generic(a, sa, b, sb):
 
 @runs(lambda rng: [normal(rng, 2, 21, 64), *weights(rng, 2, 24, 64, tiled=False)], passes=IMPORT)
 def tosa_block_scaled(x, w, s):
-    # TOSA's scale of E4M3 is the least power of two with which the largest element is not beyond 464, which is `fit`.
+    # TOSA's E4M3 scale is the least power of two with a largest element of at most 464, which is `fit`.
     return [einsum("bmk,bnk->bmn", Quantized(x, rounding="fit").real, numbers(w, s), tensor_core=True)]
 
 
@@ -127,7 +127,7 @@ def cumulative_sum(x):
 
 
 def windows(x, size, step, axes):
-    """Places of windows become dimensions of their own, behind the others."""
+    """Turns window offsets into separate trailing dimensions."""
     for axis, length, by in zip(axes, size, step):
         x = x.lift(lambda a: np.lib.stride_tricks.sliding_window_view(a, length, axis))
         x = x[tuple(slice(None, None, by) if i == axis else slice(None) for i in range(len(x.shape)))]

@@ -1,7 +1,7 @@
 // RUN: mx-opt %s --canonicalize | FileCheck %s
 
-// Static sizes behind a cast become those of the matmul, whose epilogue has
-// no block.
+// Static sizes behind a cast become static sizes of the matmul, with an empty
+// epilogue.
 // CHECK-LABEL: @matmul
 func.func @matmul(%a: tensor<128x64xf8E4M3FN>, %sa: tensor<128x2xf8E8M0FNU>,
                   %b: tensor<96x64xf8E4M3FN>, %sb: tensor<96x2xf8E8M0FNU>,
@@ -15,7 +15,7 @@ func.func @matmul(%a: tensor<128x64xf8E4M3FN>, %sa: tensor<128x2xf8E8M0FNU>,
   return %c : tensor<?x?xbf16>
 }
 
-// The destination's size, too; the result is cast back for its users.
+// Same for the destination; the result is cast back for its users.
 // CHECK-LABEL: @destination
 func.func @destination(%a: tensor<128x64xf8E4M3FN>, %sa: tensor<128x2xf8E8M0FNU>,
                        %b: tensor<96x64xf8E4M3FN>, %sb: tensor<96x2xf8E8M0FNU>,
@@ -29,8 +29,7 @@ func.func @destination(%a: tensor<128x64xf8E4M3FN>, %sa: tensor<128x2xf8E8M0FNU>
   return %c : tensor<?x?xbf16>
 }
 
-// A cast that forgets sizes of a destination that is dynamic anyway stays out:
-// nothing would become known.
+// A cast that drops sizes is kept if the destination is dynamic anyway.
 // CHECK-LABEL: @forgets
 func.func @forgets(%a: tensor<?x64xf8E4M3FN>, %sa: tensor<?x2xf8E8M0FNU>,
                    %b: tensor<96x64xf8E4M3FN>, %sb: tensor<96x2xf8E8M0FNU>,

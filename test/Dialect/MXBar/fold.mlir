@@ -1,13 +1,13 @@
 // RUN: mx-opt %s -allow-unregistered-dialect --canonicalize | FileCheck %s
 
-// Stages without barriers are numbers that a chain of steps, or a loop, may come back
-// to: then they are known.
+// Stages without barriers are numbers. If a chain of steps, or a loop, returns
+// to a known stage, the stage is folded.
 
 !ring = !mxgpu.ring<3 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
 !stage = !mxgpu.stage<!ring>
 
 gpu.module @kernels {
-  // The stage after one that is known is known; the first follows the last.
+  // The successor of a known stage is known; the first follows the last.
   // CHECK-LABEL: mxgpu.kernel @known(
   // CHECK:         %[[STAGE:.*]] = mxbar.get_stage %{{.*}}[0]
   // CHECK-NEXT:    "test.use"(%[[STAGE]])
@@ -22,9 +22,9 @@ gpu.module @kernels {
     }
   }
 
-  // Three steps, or six, lead back to a stage, known or not: the end of a region is
-  // told so. Between them each step stays: the first stage by another name would keep
-  // its addresses in registers until then. Two steps lead elsewhere.
+  // Three or six steps return to the same stage: the region's terminator uses
+  // it directly. Intermediate steps stay: reusing the first stage there would
+  // keep its addresses in registers. Two steps end at another stage.
   // CHECK-LABEL: mxgpu.kernel @chain(
   // CHECK:         %[[ENDS:.*]]:2 = scf.for {{.*}} iter_args(%[[STAGE:.*]] = %{{.*}}, %[[OTHER:.*]] = %{{.*}})
   // CHECK-NEXT:      %[[A:.*]] = mxbar.next_stage %[[STAGE]]
@@ -65,8 +65,8 @@ gpu.module @kernels {
     }
   }
 
-  // Six rounds of one step, and three of two steps, end at the stage with which they
-  // began. Four rounds do not, and of n rounds nothing is known.
+  // Six iterations of one step, and three of two steps, end at their first
+  // stage. Four iterations do not, and n iterations are unknown.
   // CHECK-LABEL: mxgpu.kernel @loops(
   // CHECK:         %[[FIRST:.*]] = mxbar.get_stage %{{.*}}[0]
   // CHECK:         scf.for {{.*}} to %c6

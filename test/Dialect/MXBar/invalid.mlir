@@ -20,7 +20,7 @@ gpu.module @kernels {
 // -----
 
 // CASES role body
-// A number of a stage, or that of the end.
+// A stage number, or the number of stages for the end.
 %end = mxbar.get_stage %ring[2] : !ring
 // get_stage C1
 // expected-error @below {{'mxbar.get_stage' op expected a number up to 2, that of the end, found 3}}
@@ -50,7 +50,7 @@ gpu.module @kernels {
 // -----
 
 // CASES role body
-// A stage with barriers in shared memory is an address.
+// Stages with barriers in shared memory are addresses.
 // SET arguments = %parity: i32
 %stage = mxbar.get_stage %ring[0] : !ring
 // previous_stage C1
@@ -153,7 +153,7 @@ gpu.module @kernels {
 
 // -----
 
-// What an address is, others read and write by.
+// The address type must match its consumers.
 // USE role body
 %stage = mxbar.get_stage %ring[0] : !ring
 %x = mxbar.stage_buffers %ring, %stage : !ring, !mxgpu.stage<!ring>

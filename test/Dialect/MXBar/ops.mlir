@@ -2,7 +2,7 @@
 // RUN: mx-opt %s --mlir-print-op-generic | mx-opt | FileCheck %s
 // RUN: mx-opt %s --emit-bytecode | mx-opt | FileCheck %s
 
-// Every operation once.
+// Round-trips every operation.
 
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xi8>), producer = bulk_copy, consumer = mma_commit>
 !in_stage = !mxgpu.stage<!in>
@@ -33,7 +33,7 @@ gpu.module @kernels {
     %out = mxbar.placed_ring "out" offsets [69760] stride(4096) : !out
     %work_tiles = mxbar.placed_ring "work_tiles" offsets [82048] stride(32) barriers(82064) full(1) empty(1) : !work_tile
     mxgpu.role @role warps(4) {
-      // Names say what values are.
+      // Value names describe values.
       // CHECK: %stage = mxbar.get_stage %[[IN]][0] : !bulk_copy_ring
       %stage = mxbar.get_stage %in[0] : !in
       // CHECK-NEXT: %end = mxbar.get_stage %[[IN]][4] : !bulk_copy_ring

@@ -1,6 +1,6 @@
-// The gradients of gate and up of examples/moe_layer.mlir with a region around what
-// becomes one kernel: see docs/design/MX.md. scf.execute_region stands for an operation
-// that does not exist.
+// The gate and up gradients of examples/moe_layer.mlir, with a region
+// around the ops that become one kernel: see docs/design/MX.md.
+// scf.execute_region is a placeholder for an op that does not exist.
 
 !probs = tensor<?xf32>
 !ends = tensor<8xi32>

@@ -1,6 +1,6 @@
-"""Runs the commands and programs of a page as they stand there, from the first to the last, in the
-working folder: blocks of `sh` by a shell that stops at the first error, blocks of `python` in one
-interpreter, one after the other. A block after a line `<!-- file: NAME -->` is written to that file."""
+"""Runs the commands and programs of a page verbatim and in order, in the working folder. `sh -e` runs blocks of `sh`;
+one interpreter runs all blocks of `python`. A block after a line `<!-- file: NAME -->`
+is written to that file."""
 
 import argparse
 import os
@@ -13,7 +13,7 @@ BLOCK = re.compile(r"^(?:<!-- file: (\S+) -->\n)?```(\w+)\n(.*?)^```$", re.M | r
 
 
 def run(page, languages):
-    """How many blocks there were of each language."""
+    """Runs the blocks of each language and returns their numbers."""
     text, names, counts = pathlib.Path(page).read_text(), {"__name__": "__main__"}, dict.fromkeys(languages, 0)
     for match in BLOCK.finditer(text):
         file, language, body = match.groups()
@@ -27,7 +27,7 @@ def run(page, languages):
                 if done.returncode:
                     sys.exit(f"{where}: expected status 0, found {done.returncode} of\n{body}")
             else:
-                # Errors have the page's own lines.
+                # Pad with newlines so that errors report lines of the page.
                 exec(compile("\n" * text.count("\n", 0, match.start(3)) + body, page, "exec"), names)
     return counts
 

@@ -1,4 +1,4 @@
-"""Prints dtype, shape and items of .npy files."""
+"""Prints the dtype, shape and elements of .npy files."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Reads and verifies every module of a directory, and prints it again.
+"""Parses, verifies and prints every module of a directory.
 
 usage: reparse.py MX_OPT DIRECTORY
 """

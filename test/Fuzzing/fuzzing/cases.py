@@ -1,7 +1,7 @@
-"""The corpora, and how a case of each tool is made from them.
+"""Corpora, and the construction of cases for each tool.
 
-A case is a folder with files and a command. `make` of a target writes the files
-and gives the command; the first file that it names is what minimising shortens."""
+A case is a folder with files and a command. `make` of a target writes the files and returns the command; minimisation
+shortens the first file of the command."""
 
 import os
 import pathlib
@@ -24,7 +24,7 @@ EXPAND = runpy.run_path(pathlib.Path(__file__).resolve().parents[2] / "python/ex
 
 
 def pieces(path):
-    """The parts of a test file, each with the flags that its RUN lines give mx-opt."""
+    """Parts of a test file, each with the mx-opt flags of its RUN lines."""
     text = path.read_text()
     if "%expand_cases" in text:
         text = EXPAND(text, path)
@@ -42,14 +42,14 @@ def pieces(path):
         if words not in flags:
             flags.append(words)
     parts = re.split(r"^\s*// -----.*$", text, flags=re.M)
-    # Of what is refused there is more than enough.
+    # The corpus contains more than enough refused programs.
     parts = [p for i, p in enumerate(parts) if "expected-error" not in p or i % 8 == 0]
     parts = [re.sub(r"^\s*//.*\n", "", p, flags=re.M) for p in parts]
     return [(p.strip() + "\n", flags) for p in parts if "func" in p or "gpu.module" in p]
 
 
 def arrays(random, text, entry):
-    """Arguments of a function as .npy files; None for types that have no array."""
+    """Creates arguments of a function as .npy files, or returns None for types without an array form."""
     aliases = dict(re.findall(r"^(![\w.]+)\s*=\s*(tensor<.*>)\s*$", text, re.M))
     found = re.search(rf"func\.func @{re.escape(entry)}\((.*?)\)\s*(?:->|{{|attributes)", text, re.S)
     files = []
@@ -83,7 +83,7 @@ def contents(random, element, count):
 
 
 class Corpus:
-    """Everything that cases are made of; programs are compiled into `work`."""
+    """Source material of all cases; programs are compiled into `work`."""
 
     def __init__(self, random, root, tools, work, examples):
         self.random, self.root, self.tools, self.work = random, root, tools, work
@@ -92,7 +92,7 @@ class Corpus:
         for path in paths:
             for text, flags in pieces(path):
                 self.modules.append((text, flags))
-                # A program with addresses of its own may write anywhere once it is changed.
+                # A mutated program with raw pointers could write anywhere.
                 if "!llvm.ptr" not in text and (
                         {"examples", "Execution", "Integration"} & set(path.parts)):
                     self.runnable.append(text)
@@ -107,7 +107,7 @@ class Corpus:
                                              "'shape': (2, 3), 'V2' '|O' '>f8' '<c16' True}"])
 
     def program(self, name):
-        """A compiled example with arguments, launched once for its launch files."""
+        """Compiles an example with arguments, and records launch files of a launch."""
         source = self.root / "examples" / f"{name}.mlir"
         folder = self.work / "programs" / name
         done = subprocess.run([self.tools / "mx-compile", source, "-o", folder, "--ptxas=none"],
@@ -139,8 +139,7 @@ def passes(tools):
 
 
 class Cases:
-    """One method per tool: writes the files into `folder`; the command, and the
-    file that was changed."""
+    """One method per tool: writes the files into `folder` and returns the command and the mutated file."""
 
     def __init__(self, random, corpus, tools):
         self.random, self.corpus, self.tools = random, corpus, tools
@@ -157,7 +156,7 @@ class Cases:
                 [self.random.choice(self.passes)], *flags, *flags]
         name = self.write(folder, "in.mlir", data)
         words = self.random.choice(ways)
-        if self.random.random() < 0.2:  # other options of passes
+        if self.random.random() < 0.2:  # pass options mutated
             words = [re.sub(r"(?<==)\d+", lambda n: str(mutate.number(self.random, int(n[0]))), w)
                      for w in words]
         return ["mx-opt", name, *words, "-o", "out.mlir"], name
@@ -195,7 +194,7 @@ class Cases:
         return ["mx-run", "in.mlir", f"--entry={entry}", f"--device={device}", *more, *args], changed
 
     def launch(self, folder, pattern, change):
-        """mx-launch on a program in which a file is changed."""
+        """Builds a case of mx-launch on a program with a mutated file."""
         fit = [found for found in self.corpus.programs if any(found[0].glob(pattern))]
         program, args = self.random.choice(fit)
         shutil.copytree(program, folder, dirs_exist_ok=True)
@@ -218,7 +217,7 @@ class Cases:
             self.random, data, self.corpus.numbers))
 
     def sim(self, folder, pattern, change):
-        """mx-sim on a recorded launch in which a file is changed."""
+        """Builds a case of mx-sim on a recorded launch with a mutated file."""
         launch = self.random.choice(self.corpus.launches)
         for path in launch.parent.iterdir():
             (folder / path.name).symlink_to(path)

@@ -17,13 +17,13 @@ def chance(rng, probability):
 
 
 def numbers(rng, shape, dtype):
-    """Of very different sizes, so that a block has a scale of its own; some are 0."""
+    """Random numbers of very different magnitudes, so that block scales differ; some are 0."""
     found = rng.standard_normal(shape) * 2.0 ** rng.integers(-6, 7, shape)
     return (found * (rng.random(shape) < 0.95)).astype(np.float32).astype(FLOATS[dtype])
 
 
 def make_options(rng):
-    """Options of the pass, and what they say of cases without recipes of their own."""
+    """Chooses options of the pass, including default recipes of the cases."""
     recipes = [pick(rng, ["mxfp8-e4m3"] * 3 + list(RECIPES)) for _ in range(2)]
     if "nvfp4" in recipes or chance(rng, 0.5):
         recipes[1] = recipes[0]
@@ -37,7 +37,7 @@ def make_options(rng):
 
 
 def quantized(array, axes, recipe, rounding, groups=None):
-    """What `array` is in a block format, blocks along `axes` as one dimension; of each group apart."""
+    """Quantizes `array` in blocks along `axes`, treated as one dimension; each expert group is quantized separately."""
     kept = [axis for axis in range(array.ndim) if axis not in axes]
     order = kept + list(axes)
     moved = np.transpose(array, order).astype(np.float32)
@@ -66,7 +66,7 @@ def contraction(programs, rng, case):
         size[loop] = pick(rng, [1, 2, 4, 8])
         total = max(total // size[loop], 1)
     size[sums[-1]] = total
-    # What dynamic-reductions leaves to the run must hold there.
+    # Dynamic reductions are checked at run time, so their sizes must be valid.
     is_whole = np.prod([size[loop] for loop in sums]) % 128 == 0
     dynamic = {loop for loop in loops if chance(rng, 0.1 * is_whole if loop in sums else 0.25)}
     first, second = batch + rows + sums, batch + columns + sums
@@ -136,7 +136,7 @@ def contraction(programs, rng, case):
 
 
 def transposed_argument(programs, rng, dims, dynamic, array, dtype):
-    """An argument with these dimensions, or one that the program transposes to them."""
+    """Returns an argument with these dimensions, or one transposed to them by the program."""
     kind = tensor(array.shape, dtype, [i for i, d in enumerate(dims) if d in dynamic])
     if len(dims) < 2 or chance(rng, 0.85):
         return programs.argument(kind, array), kind
@@ -177,7 +177,7 @@ def multiply(programs, rng, loops, dims, sums, inputs, out, types, wide, attribu
     return name
 
 
-# Operations whose maps are given by their names.
+# Operations with maps implied by their names.
 NAMED = {"matmul": ("mk", "kn", "mn"), "batch_matmul": ("bmk", "bkn", "bmn"), "matvec": ("mk", "k", "m"),
          "vecmat": ("k", "kn", "n"), "dot": ("k", "k", ""), "batch_matvec": ("bmk", "bk", "bm"), "batch_vecmat": ("bk", "bkn", "bn")}
 
@@ -187,7 +187,7 @@ def dims_match(dims, forms):
 
 
 def window(programs, rng, case):
-    """Sums that are no matmuls: windows, diagonals, a sum over one operand alone. They stay as they are."""
+    """Sums that are not matmuls: windows, diagonals, a sum over a single operand. The pass leaves them unchanged."""
     rows, columns, length = pick(rng, [1, 3, 8]), pick(rng, [1, 2, 5]), pick(rng, [32, 64])
     shapes, maps, subscripts = pick(rng, [
         (((rows + length - 1,), (columns, length)), ("m + k", "n, k"), None),
@@ -218,7 +218,8 @@ def window(programs, rng, case):
 
 
 def grouped_loop(programs, rng, case):
-    """A loop over experts: rows of a group times its matrix, or a sum over the tokens of a group."""
+    """Loop over experts: rows of an expert group times the expert's matrix, or a sum over the tokens of an expert
+    group."""
     recipes, rounding = programs.recipes, programs.rounding
     groups, is_sum = pick(rng, [1, 2, 3, 4]), chance(rng, 0.4)
     ends = np.sort(rng.integers(0, 14, groups)) if chance(rng, 0.7) else np.cumsum(rng.integers(0, 6, groups))
@@ -274,7 +275,7 @@ def grouped_loop(programs, rng, case):
     length = say(f"arith.subi {end}, {begin} : index")
 
     def part(tensor_name, dims, element, into=None):
-        """The slice of a group, or what is inserted there."""
+        """Extracts the slice of an expert group, or inserts into it."""
         where = {"t": (begin, length), "g": (f"%g_{n}", "1")}
         text = [[where.get(d, ("0", str(size[d])))[i] for d in dims] for i in (0, 1)]
         own = [d for d in dims if d != "g"]
@@ -314,7 +315,7 @@ def grouped_loop(programs, rng, case):
             exact[tuple(here)] = np.einsum(text, x, y) + (init[tuple(here)] if accumulates else 0)
             sums_of[tuple(here)] = np.einsum(text, np.abs(x), np.abs(y)) + (np.abs(init[tuple(here)]) if accumulates else 0)
         if start == "empty":
-            sums_of[ends[-1]:] = np.nan  # what no group has written
+            sums_of[ends[-1]:] = np.nan  # not written by any expert group
         return Expected(exact, sums_of, out_type, max(size[sums], 1) + 4)
 
     arrays = [array.astype(np.float64) for array in arrays]
@@ -324,7 +325,7 @@ def grouped_loop(programs, rng, case):
 
 
 class Contractions(Programs):
-    """Functions for `mx-quantize-matmuls`; those of a group have the same options."""
+    """Functions for `mx-quantize-matmuls`; all cases of a function share the options."""
 
     def __init__(self, seeds, group):
         super().__init__()
@@ -337,7 +338,8 @@ class Contractions(Programs):
         pick(rng, [contraction] * 8 + [grouped_loop] * 2 + [window])(self, rng, case)
 
     def choose(self, left):
-        """The program to run, whose results are those of its rewrites; cases that are left are computed as they are."""
+        """Returns the program to run; its results are the rewritten cases, and cases in `left` are computed
+        unquantized."""
         for case in self.cases:
             case.results = [(name, kind, plain if case.seed in left else in_blocks)
                             for name, kind, in_blocks, plain in case.results]

@@ -12,7 +12,7 @@ NUMBERS = [0, 1, 7, 15, 16, 63, 64, 65, 255, 256, 65535, 65536, 1 << 20, (1 << 2
 
 
 def lz4(random, data):
-    """Literals, and a match where a byte is repeated."""
+    """Compresses to literals, and matches for repeated bytes."""
     out, at = bytearray(), 0
 
     def length(token, n):
@@ -60,7 +60,7 @@ def fatbin(entries):
 
 
 def elf(random, machine, parts):
-    """Sections with contents, some of them over each other's bytes."""
+    """Creates sections with contents, some of which overlap."""
     names, body, places = b"\0", b"", []
     for name, contents in parts:
         at = len(names)
@@ -77,7 +77,7 @@ def elf(random, machine, parts):
 
 
 def image(random, ptx, depth=0):
-    """Mostly one that nvcc could have written; now and then deeper."""
+    """Creates an image, mostly as nvcc could have written it, sometimes nested deeper."""
     if depth > random.choice([1, 2, 2, 8]):
         return ptx
     if random.random() < 0.5:

@@ -1,12 +1,10 @@
-"""Gives the tools input that was changed at random, and looks for ways to end
-that no input may cause: docs/contributing/Developing.md, "Mutation fuzzing".
+"""Runs the tools on randomly mutated input and looks for failures that no input may cause:
+docs/contributing/Developing.md, "Mutation fuzzing".
 
-Each case changes a file of the repository's tests and examples, or one that was
-made from them (manifests, images, launch files, arrays), and runs one tool on it under
-a limit of address space and of time. A case fails by a signal or an abort, by
-an exit status that the tool does not have, by a failure without a message, by
-what a sanitizer reports, or, where the tool only compiles, by running out of
-time. Failing cases are kept, shortened, with the command."""
+Each case mutates a file of the repository's tests and examples, or a derived file (manifest, image, launch file,
+array), and runs one tool on it with limits of address space and time. A case fails by a signal or an abort, an
+undocumented exit status, a failure without a message, a sanitizer report, or, if the tool only compiles, a timeout.
+Failing cases are kept, shortened, with the command."""
 
 import argparse
 import collections
@@ -24,9 +22,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 EXAMPLES = ["matmul", "matmul_schedule", "grouped_matmul", "matmul_f32", "moe_layer"]
 WEIGHTS = {"opt": 6, "translate": 1, "compile": 3, "run": 4, "manifests": 2, "images": 2, "npy": 1,
            "launch-files": 2, "ptx": 1}
-# Kinds of input that only compiled examples give.
+# Kinds of input derived from compiled examples.
 COMPILED = {"manifests", "images", "npy", "launch-files", "ptx"}
-# A kernel whose loop lost its end is not waited for.
+# Stop kernels with a mutated, endless loop.
 ENVIRONMENT = {"MX_SIM_INSTRUCTION_LIMIT": "20000000", "MX_DEVICE": "sim",
                "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1"}
 
@@ -96,7 +94,7 @@ class Fuzzer:
         print(f"FAILED {key}\n  {kept}: {shlex.join(command)}", flush=True)
 
     def shorten(self, command, path, why, where):
-        """Leaves out lines for as long as it fails alike, for a while."""
+        """Removes lines while the failure stays the same, for a limited time."""
         if path.suffix == ".npy" or not path.read_bytes().isascii() or why == "out of time":
             return
         end = time.monotonic() + 30
@@ -131,7 +129,7 @@ class Fuzzer:
             number = 0
             while (number < self.options.count if self.options.count else time.monotonic() < end):
                 number += 1
-                # Each case depends on the seed and its number alone.
+                # Each case depends only on the seed and the case number.
                 chosen.seed(f"{self.options.seed} {number}")
                 name = chosen.choices(names, [WEIGHTS[n] for n in names])[0]
                 folder = work / f"case-{number}"

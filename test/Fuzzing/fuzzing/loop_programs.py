@@ -1,7 +1,7 @@
-"""Random programs with loops and branches around tensors: the text, the arguments, and what must be returned.
+"""Random programs with loops and branches around tensors: text, arguments and expected results.
 
-What is computed is simple and exact; what is tried is which tensor lies where: loops that carry several tensors and exchange
-them, branches that yield arguments, slices that overlap what they are written to, operations in place."""
+The computation is simple and exact; the subject is buffer placement: loops with several carried and exchanged tensors,
+branches yielding arguments, slices overlapping their destination, operations in place."""
 
 import numpy as np
 
@@ -17,7 +17,7 @@ def types(count):
 
 
 class LoopPrograms:
-    """As Graphs: programs grow beside each other in one function."""
+    """Generator like Graphs: programs are built side by side in a function."""
 
     def __init__(self):
         self.rng, self.count = None, 0
@@ -33,7 +33,7 @@ class LoopPrograms:
     def below(self, limit):
         return int(self.rng.integers(limit))
 
-    # Statements: each gives its lines, the names of its results, and what computes them from the values of names.
+    # Statements. Each returns its lines, the names of its results, and a function that computes them from named values.
 
     def add(self, names, _):
         a, b, result = self.pick(names), self.pick(names), self.fresh()
@@ -47,7 +47,7 @@ class LoopPrograms:
         return lines, [result], lambda values: [values[b] - values[a]]
 
     def move(self, names, _):
-        """A part of one tensor into another, which may be the same."""
+        """Moves a part of a tensor into another tensor, or into the same."""
         size = 1 + self.below(SIZE - 1)
         first, to = self.below(SIZE - size + 1), self.below(SIZE - size + 1)
         a, b, part, result = self.pick(names), self.pick(names), self.fresh(), self.fresh()
@@ -115,7 +115,7 @@ class LoopPrograms:
         return lines + ["}"], [f"{result}#{i}" for i in range(count)], run
 
     def block(self, names, indices):
-        """Some statements; what they see and make; and what runs them."""
+        """Creates some statements; returns visible and new names, lines, and a function that runs the statements."""
         self.depth += 1
         choices = [self.add, self.add, self.in_place, self.move, self.move, self.reverse]
         choices += [self.loop, self.branch] * (self.depth < 4)
@@ -149,7 +149,7 @@ class LoopPrograms:
             self.results.append((name, Number.of("f32", values[name].astype(np.float64))))
 
     def program(self):
-        """Text, arguments, and what is returned: names of types and numbers."""
+        """Text, arguments and results, as type names and numbers."""
         parameters = ", ".join(f"%a{i}: {kind}" for i, (kind, _) in enumerate(self.arguments))
         head = [f"%c{i} = arith.constant {i} : index" for i in range(3)]
         head += [f"%size = tensor.dim %a1, %c0 : {TYPE}", "%last = arith.subi %size, %c1 : index"]

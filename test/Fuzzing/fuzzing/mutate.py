@@ -1,8 +1,7 @@
 """Mutations of text, JSON and .npy files.
 
-Each takes a random.Random and the bytes of a file and gives other bytes. Texts
-are changed by tokens and lines far more often than by bytes: what no lexer
-takes says little about what comes after the lexer."""
+Each takes a random.Random and the bytes of a file and returns other bytes. Texts are mutated far more often by tokens
+and lines than by bytes, because input rejected by the lexer does not test the later stages."""
 
 import json
 import re
@@ -25,12 +24,12 @@ TOKEN = re.compile(
     r"|\d+|[A-Za-z_][\w.$]*|->|::|[^\s]"
 )
 NUMBER = re.compile(r"\d+$")
-# In "4x8xf32" the extents end in an x, which is no word of its own.
+# In "4x8xf32" an extent is followed by x, which is not a separate word.
 EXTENT = re.compile(r"(?<![\w.])(\d+|\?)(?=x[\w?!])|(?<=x)(\d+|\?)(?=x)")
 ELEMENT = re.compile(r"\b(?:bf16|f\d+(?:E\dM\d\w*)?|[us]?i\d+|index)\b")
 
 
-# Sizes that verifiers often take.
+# Sizes often accepted by verifiers.
 SIZES = [0, 1, 2, 4, 16, 32, 33, 64, 96, 128, 160, 192, 256, 320, 384, 512, 1024, 4096]
 
 
@@ -41,14 +40,14 @@ def number(random, old):
 
 
 def kind(token):
-    """Tokens of one kind may stand in each other's places."""
+    """Tokens of the same kind may replace each other."""
     if NUMBER.match(token):
         return "number"
     return token[0] if token[0] in '%@^#!$"' else "word" if token[0].isalpha() else "sign"
 
 
 class Texts:
-    """Mutates texts; lines and tokens are also taken from others of `corpus`."""
+    """Mutates texts; lines and tokens are also taken from other texts of `corpus`."""
 
     def __init__(self, random, corpus):
         self.random = random
@@ -61,7 +60,7 @@ class Texts:
 
     def mutate(self, data):
         text = data.decode("utf-8", "replace")
-        # What no verifier stops reaches passes, and so does what is not changed.
+        # Gentle mutations and unmutated text get past verifiers, to the passes.
         gentle = self.random.random()
         if gentle < 0.15:
             return data
@@ -79,7 +78,7 @@ class Texts:
         return way(text)
 
     def replaced(self, text, matches, make):
-        """One of the matches gives way to what `make` says of it."""
+        """Replaces a random match with the result of `make`."""
         found = list(matches)
         if not found:
             return text
@@ -87,8 +86,7 @@ class Texts:
         return text[: match.start()] + make(match.group()) + text[match.end() :]
 
     def everywhere(self, text, sizes=None):
-        """One number or type becomes another in all places, so that types which
-        agreed still do and verifiers let it pass."""
+        """Replaces a number or type in all places, so that equal types stay equal and verifiers accept them."""
         found = [m.group() for m in EXTENT.finditer(text)] + re.findall(r"(?<![\w.%#@$!])\d+\b", text)
         if found and self.random.random() < 0.75:
             old = self.random.choice(found)
@@ -130,7 +128,7 @@ class Texts:
         return self.replaced(text, TOKEN.finditer(text), make)
 
     def swap(self, text):
-        """A token in the place of another of this text, of its kind."""
+        """Replaces a token with another token of its kind from the same text."""
         found = list(TOKEN.finditer(text))
         if not found:
             return text
@@ -203,7 +201,7 @@ def json_once(random, value):
     found = places(value, []) if isinstance(value, (dict, list)) else []
     if not found:
         return value
-    # Numbers say how much memory and how many threads there are.
+    # Numbers set the amounts of memory and threads.
     numbers = [p for p in found if type(p[0][p[1]]) is int]
     at, key = random.choice(numbers if numbers and random.random() < 0.4 else found)
     way = random.random()
@@ -218,7 +216,7 @@ def json_once(random, value):
         try:
             at[key] = json.loads(json.dumps(other[name]))
         except (KeyError, IndexError, TypeError):
-            pass  # `del` above took it away
+            pass  # `del` above removed it
     return value
 
 
@@ -237,7 +235,7 @@ def mutate_json(random, data, texts):
 
 
 def make_npy(dtype, shape, data, fortran=False):
-    """The file, whatever its parts say (NumPy Enhancement Proposal 1)."""
+    """Writes the file from its parts, even if inconsistent (NumPy Enhancement Proposal 1)."""
     shape = "(" + "".join(f"{n}, " for n in shape) + ")"
     header = f"{{'descr': '{dtype}', 'fortran_order': {fortran}, 'shape': {shape}, }}"
     return npy_of(header, data)
@@ -256,14 +254,14 @@ def mutate_npy(random, data, texts):
         return bytes_once(random, data)
     end = 10 + struct.unpack("<H", data[8:10])[0]
     header, items = data[10:end].decode("latin-1").rstrip(), data[end:]
-    if way < 0.3:  # other numbers: NaN, infinities, group ends that make no sense
+    if way < 0.3:  # other numbers: NaN, infinities, invalid group ends
         items = bytes(random.choice([0, 255, 127, 128, random.randrange(256)])
                       if random.random() < 0.1 else b for b in items)
     elif way < 0.7:
         header = texts.numbers(header) if random.random() < 0.7 else texts.tokens(header)
     elif way < 0.8:
         return npy_of(header, items, number(random, len(header)))
-    else:  # a shape of no items, or of as many as the file has
+    else:  # an empty shape, or a shape of the file's size
         shape = random.choice([(0,), (1 << 20, 0), (0, 1 << 62), (1 << 62, 4), (1 << 32, 1 << 32),
                                (), (1,) * 70, (len(items),), (-1,)])
         header = re.sub(r"\([^)]*\)", "(" + "".join(f"{n}, " for n in shape) + ")", header)

@@ -1,7 +1,7 @@
-"""Random programs for the rewrites to mx: their text, their arguments, and what they may return.
+"""Random programs for the rewrites to mx: text, arguments and permitted results.
 
-Several cases share a function, one after another. A case is determined by its seed; what it multiplies is computed with NumPy
-in float64, from the formulas in `mx_reference`, which share no code with the compiler."""
+Several cases share a function, one after another. A seed determines a case. Expected values come from NumPy in float64,
+by the formulas of `mx_reference`, which share no code with the compiler."""
 
 import dataclasses
 import pathlib
@@ -22,12 +22,12 @@ ELEMENTS = ["f8E4M3FN", "f8E5M2", "f6E3M2FN", "f6E2M3FN", "f4E2M1FN"]
 
 @dataclasses.dataclass
 class Expected:
-    """What a result may be: `exact`, with an error of its additions and of its rounding to `dtype`."""
+    """Permitted result: `exact`, with an error from additions and from rounding to `dtype`."""
 
     exact: np.ndarray
-    sizes: np.ndarray  # sums of magnitudes, to which the error of additions is relative
+    sizes: np.ndarray  # sums of magnitudes, the base of the relative error of additions
     dtype: str
-    roundings: int  # as many as there are additions, and each in which format
+    roundings: int  # number of additions, and their formats
     additions: str = "f32"
 
     def bound(self):
@@ -36,7 +36,7 @@ class Expected:
                 + LEAST[self.dtype])
 
     def disagreement(self, found):
-        """The first element that is wrong, or None."""
+        """Returns the first wrong element, or None."""
         with np.errstate(invalid="ignore"):
             right = np.abs(found - self.exact) <= self.bound()
             beyond = np.abs(self.exact) + self.bound() > LARGEST[self.dtype]
@@ -47,7 +47,7 @@ class Expected:
 
 @dataclasses.dataclass
 class Codes:
-    """A result whose bytes are known."""
+    """Result with known bytes."""
 
     exact: np.ndarray
 
@@ -61,19 +61,19 @@ class Case:
     seed: int
     first: int = 0  # lines of the program
     last: int = 0
-    # Names and types of results, and what they have to be.
+    # Names, types and expected values of results.
     results: list = dataclasses.field(default_factory=list)
 
 
 def decode(array, dtype):
-    """float64 of what mx-run wrote."""
+    """Converts an output of mx-run to float64."""
     kind = FLOATS[dtype]
     with np.errstate(invalid="ignore"):  # of NaN
         return (array if array.dtype == kind else array.view(kind)).astype(np.float64)
 
 
 def tensor(dims, dtype, dynamic=()):
-    """A type; sizes of the axes in `dynamic` are not in it."""
+    """Tensor type; axes in `dynamic` are `?`."""
     return "tensor<" + "".join(f"{'?' if i in dynamic else n}x" for i, n in enumerate(dims)) + dtype + ">"
 
 
@@ -82,7 +82,7 @@ def affine_map(loops, results):
 
 
 class Programs:
-    """The text of a function that grows case by case."""
+    """Text of a function, extended case by case."""
 
     def __init__(self):
         self.lines, self.arguments, self.cases, self.count = [], [], [], 0
@@ -109,7 +109,7 @@ class Programs:
         return self.say(f"tensor.dim {name}, {self.index(axis)} : {kind}")
 
     def empty(self, kind, sizes):
-        """`sizes` are the names of those that are not in the type."""
+        """Creates an empty tensor; `sizes` names its dynamic sizes."""
         return self.say(f"tensor.empty({', '.join(sizes)}) : {kind}")
 
     def filled(self, kind, dtype, sizes, number=0.0):
@@ -140,7 +140,7 @@ class Programs:
     # Cases
 
     def grow(self, seed):
-        """Adds the case of a seed, which `make` of the class writes."""
+        """Adds the case of a seed, written by `make` of the class."""
         case = Case(seed, first=len(self.lines))
         self.make(np.random.default_rng(seed), case)
         case.last = len(self.lines)
@@ -154,5 +154,5 @@ class Programs:
                           f"return {', '.join(name for name, *_ in results)} : {types}", "}", ""])
 
     def find_case(self, line):
-        """The case that a line of the program, counted from 1, is of."""
+        """Returns the case of a program line, counted from 1."""
         return next((case for case in self.cases if case.first <= line - 2 < case.last), None)

@@ -1,11 +1,9 @@
-"""Rewrites random matmuls and scaled numbers to mx, runs them, and compares what
-they compute with NumPy in float64: docs/contributing/Developing.md, "Random rewrites".
+"""Rewrites random matmuls and scaled numbers to mx, runs them, and compares the results with NumPy in float64:
+docs/contributing/Developing.md, "Random rewrites".
 
-Contractions of any index maps and loops over groups go through
-mx-quantize-matmuls; block-scaled operations of linalg, arith and TOSA through
-mx-import-scaled. A case fails by a signal, by what a sanitizer reports, by an
-error of the rewrite, by a result that its pipeline refuses, or by a wrong number.
-Failing cases are kept with their arrays."""
+Contractions with arbitrary index maps and loops over expert groups go through mx-quantize-matmuls; block-scaled
+operations of linalg, arith and TOSA through mx-import-scaled. A case fails by a signal, a sanitizer report, an error of
+the rewrite, a result refused by its pipeline, or a wrong number. Failing cases are kept with their arrays."""
 
 import argparse
 import collections
@@ -21,7 +19,7 @@ from .cases import CHIPS
 
 ENVIRONMENT = {"ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1"}
 LIMITS = run.Limits(-1, 300)
-# What a kernel cannot do is an error with a reason, whoever wrote the program.
+# Documented limits of kernels, reported as errors with a reason.
 GPU_LIMITS = [
     (r"expected scales of [ab] in layout sf_128x4 on the GPU", "grouped matmuls read tiles of scales (docs/design/Matmul.md)"),
     (r"expected operands that the tensor core multiplies", "matmuls of MXINT8 are matmuls of bf16 (docs/guide/Import.md)"),
@@ -64,7 +62,7 @@ class Fuzzer:
         self.simulated, self.refused = 0, 0
 
     def ended(self, folder, tool, *command):
-        """What a tool prints that has to succeed."""
+        """Runs a tool, which must succeed, and returns the output."""
         ended = run.run([self.tools / tool, *command], folder, LIMITS, ENVIRONMENT)
         why = run.verdict(tool, ended)
         if why is None and ended.status:
@@ -76,7 +74,7 @@ class Fuzzer:
         return ended.output
 
     def execute(self, folder, device, programs):
-        """Runs the rewritten program and compares its results."""
+        """Runs the rewritten program and compares the results."""
         import numpy as np
 
         from .rewrite_programs import Expected, decode
@@ -111,11 +109,11 @@ class Fuzzer:
             self.refused += 1
 
     def try_together(self, kind, seeds, folder):
-        """What became of the cases of these seeds, which are in one function."""
+        """Runs the cases of these seeds in a function and returns their outcome."""
         from .contractions import Contractions
         from .scaled_programs import ScaledPrograms
 
-        # The options of the pass are those of all the seeds that may be together.
+        # Pass options are common to all seeds of a batch.
         group = seeds[0] // self.options.batch
         left, programs = {}, {"quantize": Contractions, "import": ScaledPrograms}[kind](seeds, group)
         (folder / "main.mlir").write_text(programs.program())
@@ -164,7 +162,7 @@ class Fuzzer:
         count, end = self.options.count or 100, time.monotonic() + 60 * (self.options.minutes or 0)
         seed = self.options.seed
         while (time.monotonic() < end if self.options.minutes else seed < self.options.seed + count):
-            # Functions begin at multiples of their size, so that a case has the same options whatever is run.
+            # Functions begin at multiples of the batch size, so that a case always gets the same options.
             stop = (seed // self.options.batch + 1) * self.options.batch
             if not self.options.minutes:
                 stop = min(stop, self.options.seed + count)

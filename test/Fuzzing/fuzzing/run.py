@@ -1,4 +1,4 @@
-"""Runs one case under limits, and says what is wrong with how it ended."""
+"""Runs a case under limits and classifies the failure."""
 
 import dataclasses
 import os
@@ -7,7 +7,7 @@ import resource
 import signal
 import subprocess
 
-# docs/guide/Run.md. Upstream's drivers say 0 or 1.
+# From docs/guide/Run.md; upstream's drivers return 0 or 1.
 STATUSES = {
     "mx-opt": {0, 1},
     "mx-translate": {0, 1},
@@ -17,19 +17,17 @@ STATUSES = {
     "mx-sim": {0, 1, 2, 3},
 }
 
-# Of programs that were changed the loops may have no end: for these tools it is
-# no fault to run for long, for those that only compile it is.
+# Mutated programs may loop forever: a timeout is no fault of these tools.
 EXECUTING = {"mx-run", "mx-launch", "mx-sim"}
 
-# What no exit with a message prints.
+# Text of disorderly exits.
 ABNORMAL = re.compile(
     r"LLVM ERROR|PLEASE submit a bug|Stack dump|terminate called|Assertion .* failed"
     r"|runtime error:|AddressSanitizer|UndefinedBehaviorSanitizer|Symbols not found"
 )
 
-# Faults of LLVM and MLIR themselves, in code that runs before ours or that we
-# cannot keep the input from: what their output or stack has, and why it is not
-# ours to mend.
+# Faults of LLVM and MLIR in code that runs before ours, or with input that we cannot filter: a pattern of the output or
+# stack, and the reason why the fault is not ours.
 UPSTREAM = [
     (r"mlir::Attribute::getContext.*mlir::linalg::\w+Op::parse",
      "the parser of linalg.reduce goes on with a null attribute after it has said that "
@@ -71,7 +69,7 @@ def run(command, folder, limits, environment=None):
 
 
 def verdict(tool, ended):
-    """Why a case failed; "slow" where it took long and may; None if all is well."""
+    """Returns the reason of a failure, "slow" for a permitted timeout, or None."""
     if ended.timed_out:
         return "slow" if tool in EXECUTING else "out of time"
     if ended.status < 0:
@@ -94,8 +92,7 @@ def upstream(ended):
 
 
 def frames(output):
-    """Where it crashed, for telling failures apart: functions of the stack, or
-    the last line."""
+    """Returns the location of a crash, which identifies the failure: functions of the stack, or the last line."""
     found = re.findall(r"^ *#\d+ 0x\w+ (?:\([^)]*\)|(.*?)(?: \(|/|$))", output, re.M)
     names = [re.sub(r"\(.*", "", f).strip() for f in found]
     names = [n for n in names if n and not re.match(r"llvm::sys|SignalHandler|__|raise|abort", n)]

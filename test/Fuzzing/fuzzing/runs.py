@@ -12,7 +12,7 @@ work.mkdir(parents=True)
 
 
 def fuzz(fuzzer, tools, name, *arguments):
-    """The exit status of a fuzzer, and its output."""
+    """Returns the exit status and the output of a fuzzer."""
     done = subprocess.run([sys.executable, script, fuzzer, f"--bin={tools}", f"--out={work / name}",
                            *arguments], capture_output=True, text=True)
     return done.returncode, done.stdout + done.stderr

@@ -6,7 +6,7 @@ from .contractions import chance, numbers, pick
 from .rewrite_programs import ELEMENTS, FLOATS, UNITS, Codes, Expected, Programs, affine_map, reference, tensor
 
 BITS = {"f8E4M3FN": 8, "f8E5M2": 8, "f6E3M2FN": 6, "f6E2M3FN": 6, "f4E2M1FN": 4, "!tosa.mxint8": 8}
-# The codes that are numbers, of 8 bits without NaN and infinities.
+# 8-bit codes of finite numbers.
 FINITE = {"f8E4M3FN": [c for c in range(256) if c & 0x7F != 0x7F], "f8E5M2": [c for c in range(256) if c & 0x7C != 0x7C]}
 
 
@@ -27,7 +27,7 @@ class Blocks:
         self.exact = reference.decode(self.codes, name) * wide
 
     def arguments(self, programs, dims, dynamic, scale_dims):
-        """Arguments in the shapes `dims` and `scale_dims`: pairs of sizes and axes that are not in the type."""
+        """Returns arguments with the shapes `dims` and `scale_dims`, pairs of sizes and dynamic axes."""
         codes = self.codes.reshape(dims)
         if self.element == "f4E2M1FN":
             codes = codes[..., 0::2] | codes[..., 1::2] << 4
@@ -39,7 +39,7 @@ class Blocks:
 
 
 def scaled(rng, names, types, to, is_nvfp4, number):
-    """What makes numbers of two arguments of a body, as lines, and its name."""
+    """Returns lines to scale a body argument by another, and the name of the result."""
     result = f"%w{number}_{{n}}"
     if not is_nvfp4 and chance(rng, 0.7):
         return [f"{result} = arith.scaling_extf {names[0]}, {names[1]} : {types[0]}, {types[1]} to {to}"], result
@@ -52,14 +52,14 @@ def scaled(rng, names, types, to, is_nvfp4, number):
 
 
 def random_format(rng):
-    """Element, block and whether scales are those of NVFP4."""
+    """Returns an element type, a block size and a flag for NVFP4 scales."""
     if chance(rng, 0.2):
         return "f4E2M1FN", pick(rng, [16, 16, 32]), True
     return pick(rng, ELEMENTS), pick(rng, [32, 32, 32, 64]), False
 
 
 def matmul(programs, rng, case):
-    """A matmul whose operands have scales in its body, along one or two loops."""
+    """Matmul with scaled operands in its body, along one or two loops."""
     formats = [random_format(rng)]
     formats.append(formats[0] if chance(rng, 0.5) or formats[0][2] else random_format(rng))
     sides = pick(rng, [(True, True)] * 3 + [(True, False), (False, True)])
@@ -114,7 +114,7 @@ def matmul(programs, rng, case):
         maps.append(affine_map(loops, dims))
         scale_maps.append(affine_map(loops, scale_results))
         arguments[side] = (element, blocks.scale_type)
-    # Both operands come first, then the scales that there are.
+    # Both operands come first, then the scales.
     types = [element for element, _ in arguments] + [scale for _, scale in arguments if scale]
     next_scale = 2
     for side, (element, scale) in enumerate(arguments):
@@ -159,7 +159,7 @@ def matmul(programs, rng, case):
 
 
 def dequantization(programs, rng, case):
-    """Numbers with scales of any rank, blocks along any axis, that are returned as they are."""
+    """Scaled numbers of any rank, in blocks along any axis, returned without further use."""
     element, block, is_nvfp4 = random_format(rng)
     rank = pick(rng, [1, 2, 2, 2, 3, 3, 4])
     shape = [pick(rng, [1, 2, 3, 5]) for _ in range(rank - 1)]
@@ -237,7 +237,7 @@ def tosa_cast_to(programs, rng, case):
 
 
 class ScaledPrograms(Programs):
-    """Functions for `mx-import-scaled`; those of a group have the same options."""
+    """Functions for `mx-import-scaled`; all cases of a function share the options."""
 
     def __init__(self, seeds, group):
         super().__init__()
@@ -252,7 +252,7 @@ class ScaledPrograms(Programs):
         pick(rng, [matmul] * 5 + [dequantization] * 3 + [tosa_matmul, tosa_cast_from, tosa_cast_to])(self, rng, case)
 
     def choose(self, left):
-        """The program to run: without the cases that are left as they are, which have no lowering."""
+        """Returns the program to run, without the cases in `left`, which cannot be lowered."""
         if not left:
             return self
         return ScaledPrograms([case.seed for case in self.cases if case.seed not in left], self.group)

@@ -1,7 +1,7 @@
-"""Random graphs of operations on tensors: the program, its arguments, and what it must return.
+"""Random graphs of operations on tensors: program, arguments and expected results.
 
-A graph grows one operation at a time from a value that is there. Shapes are odd, some sizes are known when the program is
-compiled and some are not; every operation says what it computes in `tensor_values`."""
+A graph grows one operation at a time from an existing value. Shapes are odd, and some sizes are dynamic. Every
+operation computes the expected value with `tensor_values`."""
 
 import dataclasses
 import re
@@ -18,7 +18,7 @@ ELEMENT = re.compile(r"tensor<(?:[\d?]+x)*(\w+)>")
 
 @dataclasses.dataclass(frozen=True)
 class Dim:
-    """A size, and the value that holds it where the type does not."""
+    """Size, and the SSA value of a dynamic size."""
 
     size: int
     name: str = None
@@ -92,7 +92,7 @@ class Graphs:
                         f"outs({self.empty(dtype, dims)} : {kind}) -> {kind}")
 
     def sum_of(self, dims):
-        """The dimension that is as long as these together."""
+        """Returns a dimension as long as the sum of these."""
         size = sum(dim.size for dim in dims)
         if not any(dim.name for dim in dims):
             return Dim(size)
@@ -154,7 +154,7 @@ class Graphs:
     # Elements: the same on tensors and in regions
 
     def unary(self, kind, x, value):
-        """Text and value of a function of one operand."""
+        """Text and value of a unary function."""
         dtype = value.dtype
         if dtype == "i1":
             return f"arith.xori {x}, {x} : {kind}", Number.of("i1", np.zeros(value.shape, np.bool_))
@@ -193,7 +193,7 @@ class Graphs:
         return f"arith.{which} {x}, {y} : {kind}", result
 
     def expression(self, operands):
-        """Lines of a region that combine operands, names with values of one type and shape."""
+        """Region lines to combine operands: names with values of the same type and shape."""
         lines, pool = [], list(operands)
         dtype = pool[0][1].dtype
         for _ in range(int(self.rng.integers(1, 4))):
@@ -213,7 +213,7 @@ class Graphs:
             pool.append((name, pool[0][1]))
         return lines, pool[-1]
 
-    # Operations: each gives a node, or nothing where nothing fits
+    # Operations: each returns a node, or None if no operand fits
 
     def elementwise(self):
         node = self.node() or self.argument()
@@ -225,7 +225,7 @@ class Graphs:
         return self.add(text, node.dims, value)
 
     def spread(self, node, loops, place):
-        """The value of a node in loops of which dimension i is loop place[i]."""
+        """Broadcasts the value of a node to loops; dimension i is loop place[i]."""
         shape = [1] * len(loops)
         order = sorted(range(len(place)), key=lambda i: place[i])
         for i in place:
@@ -234,7 +234,8 @@ class Graphs:
         return node.value.map(lambda array: np.broadcast_to(np.transpose(array, order).reshape(shape), full))
 
     def inputs(self, first):
-        """Loops that read a node in some order, and others of some of its dimensions; their maps and values."""
+        """Chooses loops that read a node in some order, and other nodes with some of its dimensions; returns their maps
+        and values."""
         order = [int(i) for i in self.rng.permutation(len(first.dims))]
         loops = [None] * len(order)
         for i, loop in enumerate(order):
@@ -263,7 +264,7 @@ class Graphs:
         return result
 
     def body(self):
-        """An elementwise operation, its results in any order, some with places as numbers."""
+        """Elementwise operation with results in any order, some of them indexed."""
         first = self.node() or self.argument()
         loops, nodes, places, spread = self.inputs(first)
         names = [self.fresh() for _ in nodes]
@@ -301,7 +302,7 @@ class Graphs:
         return made[0]
 
     def body_outs(self):
-        """An elementwise operation that reads what its outs hold."""
+        """Elementwise operation that reads its `outs`."""
         node = self.node() or self.argument()
         out = self.partner(node)
         names = [self.fresh(), self.fresh()]
@@ -312,11 +313,11 @@ class Graphs:
         return Node(name, node.dims, value)
 
     def combined(self, value, axes, first):
-        """Sum, largest or product of integers or floats along axes, and of what it begins with."""
+        """Sum, maximum or product of integers or floats along axes, with an initial value."""
         dtype = value.dtype
         if dtype in values.FLOATS:
             if self.chance(0.5):
-                # What it begins with is rounded in every step.
+                # The initial value is rounded in every step.
                 steps = values.rounded(dtype, first.exact, first.error, int(np.prod(np.array(value.shape)[list(axes)])))
                 return "addf", values.add(values.total(value, tuple(axes)), steps)
             extreme = self.pick(["maximumf", "minimumf"])
@@ -332,7 +333,7 @@ class Graphs:
             return "addi", Number(dtype, np.sum(value.exact, axis=axes, dtype=value.exact.dtype) + first.exact, error)
 
     def reduction(self):
-        """A linalg.generic along any of its loops, in any order, that goes on from what its outs hold."""
+        """linalg.generic that reduces along any of its loops, in any order, and accumulates into its `outs`."""
         first = self.node(lambda it: it.dims) or self.argument()
         loops, nodes, places, spread = self.inputs(first)
         axes = sorted(int(i) for i in range(len(loops)) if self.chance(0.5))
@@ -414,8 +415,8 @@ class Graphs:
                                          np.pad(node.value.error, widths)))
 
     def part(self, dims):
-        """Offsets, sizes and steps of a part, the slices that select it, and its dimensions, of which some are dropped
-        where they have size 1."""
+        """Offsets, sizes and steps of a slice, the slices that select it, and its dimensions; some dimensions of size 1
+        are dropped."""
         offsets, sizes, steps, selected, result = [], [], [], [], []
         drops = self.chance(0.5)
         for dim in dims:
@@ -548,7 +549,7 @@ class Graphs:
                         values.convert(node.value, dtype))
 
     def compare(self):
-        """A comparison, and a choice by it."""
+        """Comparison, and a select by its result."""
         node = self.node(lambda it: it.dtype != "i1") or self.argument("f32")
         other = self.partner(node)
         which = "cmpf olt" if node.dtype in values.FLOATS else "cmpi slt"
@@ -613,7 +614,7 @@ class Graphs:
                         f"outs({out} : {node.type}) -> {node.type}", node.dims, value)
 
     def window(self):
-        """Sums of products along windows: an index that is the sum of two loops'."""
+        """Sums of windows: an index is the sum of two loop indices."""
         node = self.node(lambda it: len(it.dims) == 1 and it.dtype == "f32" and it.dims[0].size >= 5
                          and not it.dims[0].name)
         if not node:
@@ -642,7 +643,7 @@ class Graphs:
     # The whole
 
     def grow(self, seed):
-        """A graph beside those that are there. What it consists of depends on the seed alone."""
+        """Adds a graph, which depends only on the seed."""
         self.rng, self.nodes = np.random.default_rng(seed), []
         count = int(self.rng.integers(3, 13))
         while count or not self.nodes:
@@ -657,7 +658,7 @@ class Graphs:
         self.results += {node.name: node for node in results}.values()
 
     def program(self):
-        """Text, arguments, and what is returned: names of types and numbers."""
+        """Text, arguments and results, as type names and numbers."""
         results = self.results
         parameters = ", ".join(f"%a{i}: {kind}" for i, (kind, _) in enumerate(self.arguments))
         types = ", ".join(node.type for node in results)

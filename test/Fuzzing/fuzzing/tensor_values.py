@@ -1,7 +1,7 @@
-"""Values of random graphs of tensor operations, in float64, and how far off a program may be.
+"""Values of random graphs of tensor operations, in float64, with error bounds.
 
-Each value is computed without rounding (floats in float64, integers as the program has them) beside a bound of the error
-that the program's roundings can cause, so that a difference above the bound is a wrong number and nothing else."""
+Each value is computed without rounding (floats in float64, integers as in the program), beside a bound of the program's
+rounding error. A difference above the bound is a wrong number."""
 
 import dataclasses
 import functools
@@ -14,7 +14,7 @@ import numpy as np
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[3] / "test" / "python"))
 from math_bounds import read_bounds
 
-# dtype of NumPy, unit roundoff, least number with all its digits
+# dtype of NumPy, unit roundoff, least normal number
 FLOATS = {"f32": (np.float32, 2.0**-24, 2.0**-126), "bf16": (ml_dtypes.bfloat16, 2.0**-8, 2.0**-126),
           "f16": (np.float16, 2.0**-11, 2.0**-14), "f64": (np.float64, 2.0**-53, 2.0**-1022)}
 INTEGERS = {"i1": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "index": np.int64}
@@ -50,10 +50,10 @@ class Number:
                     and np.all(self.error <= 0.05 * (1 + sizes)))
 
     def disagreement(self, found):
-        """The first element of `found` that is off by more than it may be."""
+        """Returns the first element of `found` with an error above its bound."""
         if self.dtype not in FLOATS:
             wrong = found != self.exact
-            if np.any(self.error):  # a comparison of what rounding may have changed
+            if np.any(self.error):  # rounding may change the comparison
                 wrong &= self.error == 0
         else:
             if self.dtype == "bf16":
@@ -65,7 +65,7 @@ class Number:
 
 
 def rounded(dtype, exact, error, steps=1):
-    """The number after so many roundings of about its size."""
+    """Value after the given number of roundings at about its magnitude."""
     _, unit, least = FLOATS[dtype]
     return Number(dtype, exact, error + steps * (unit * (np.abs(exact) + error) + unit * least))
 
@@ -80,7 +80,7 @@ def multiply(a, b):
 
 
 def divide(a, b):
-    """By what is not close to 0."""
+    """Divides by values far enough from 0."""
     least = np.maximum(np.abs(b.exact) - b.error, 1e-300)
     error = (a.error + np.abs(a.exact) / np.abs(b.exact) * b.error) / least
     return rounded(a.dtype, a.exact / b.exact, error)
@@ -92,12 +92,12 @@ def extreme(a, b, function):
 
 @functools.lru_cache(None)
 def roundings_of(function, dtype):
-    """The error of a function of math as a number of roundings: a unit in the last place is at most two of them."""
+    """Error of a math function as a number of roundings: a unit in the last place is at most two."""
     return 2 * read_bounds(dtype)[function]
 
 
 def lipschitz(a, function, slope, steps):
-    """A function that is nowhere steeper than `slope`, a number or a function of the largest and least values."""
+    """Function with a slope of at most `slope`, a number or a function of the largest and least values."""
     with np.errstate(all="ignore"):
         return rounded(a.dtype, function(a.exact), a.error * slope(a.exact, a.error) if callable(slope)
                        else a.error * slope, steps)
@@ -112,7 +112,7 @@ def hyperbolic_tangent(a):
 
 
 def less(a, b):
-    """The error is 1 where rounding may have changed the answer."""
+    """Comparison; its error is 1 if rounding may change the result."""
     unsure = np.abs(a.exact - b.exact) <= a.error + b.error if a.dtype in FLOATS else (a.error + b.error) > 0
     equal = (a.error + b.error) == 0
     return Number("i1", a.exact < b.exact, np.where(unsure & ~equal, 1.0, 0.0))
@@ -157,7 +157,7 @@ def product(a, axes):
 
 
 def contract(a, b):
-    """The matmul of two matrices, or of batches of them, summed in f32 or f64 whatever they are."""
+    """Matmul of two matrices or batches, summed in f32 or f64 regardless of their type."""
     dtype = "f64" if a.dtype == "f64" else "f32"
     exact = a.exact @ b.exact
     size = (np.abs(a.exact) + a.error) @ (np.abs(b.exact) + b.error)

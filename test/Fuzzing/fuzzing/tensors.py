@@ -1,9 +1,8 @@
-"""Compiles random graphs of tensor operations and compares what they compute with
-NumPy in float64, within the roundings of each operation, on the simulator and on
-the CPU path: docs/contributing/Developing.md, "Random graphs".
+"""Compiles random graphs of tensor operations and compares their results with NumPy in float64, within the roundings of
+each operation, on the simulator and on the CPU path: docs/contributing/Developing.md, "Random graphs".
 
-A case fails where a number is wrong, where a device refuses the program, or where
-a tool ends otherwise than it should. Failing cases are kept with their arrays."""
+A case fails by a wrong number, by a program refused by a device, or by an irregular exit of a tool. Failing cases are
+kept with their arrays."""
 
 import argparse
 import pathlib
@@ -37,7 +36,7 @@ def arguments():
 
 
 def run(tool, folder, device, chip, arrays, results):
-    """What is wrong on a device, or None, and the arrays that it gives."""
+    """Runs a program on a device; returns the error, or None, and the result arrays."""
     import numpy as np
 
     command = [tool, "main.mlir", f"--device={device}", f"--chip={chip}"]
@@ -69,7 +68,7 @@ class Fuzzer:
         self.tried = self.failed = self.same = self.results = 0
 
     def try_together(self, seeds, folder):
-        """Compares what the devices give for the graphs of these seeds in one function."""
+        """Compares the results of all devices for the graphs of these seeds in a function."""
         import numpy as np
 
         from .loop_programs import LoopPrograms

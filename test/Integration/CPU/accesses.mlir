@@ -1,6 +1,6 @@
-// Indices, slices and sizes that come from data and lie outside of an array end
-// the program with a message, on the reference path too; empty slices may begin
-// at the end.
+// Indices, slices and sizes from data that exceed an
+// array end the program with a message, on the reference
+// path too; empty slices may begin at the end.
 
 // REQUIRES: numpy
 // RUN: mkdir -p %t

@@ -13,8 +13,8 @@
 // RUN: not mlir-runner %t -e packed_b -entry-point-result=void 2>&1 | FileCheck %s --check-prefix=PACKED-B
 // RUN: mlir-runner %t -e fits -entry-point-result=void
 
-// Sizes that do not fit together end the program with exit(2) and one line:
-// `not` would report a crash as a failure of the test.
+// Mismatching sizes end the program with exit(2) and one
+// line: `not` would report a crash as a failure of the test.
 
 !x = memref<?x?xf32>
 !e = memref<?x?xf8E4M3FN>
@@ -94,7 +94,7 @@ func.func private @grouped(%first: i32, %second: i32) {
   %x = memref.alloc() : memref<8x32xf32>
   %e = memref.alloc() : memref<8x32xf8E4M3FN>
   %s = memref.alloc() : memref<8x1xf8E8M0FNU>
-  // Wrong offsets have a result (test/Integration/Run/wrong-offsets.py).
+  // Invalid offsets have a defined result (test/Integration/Run/wrong-offsets.py).
   mx.quantize ragged = rows ins(%x : memref<8x32xf32>)
       offsets(%o : memref<2xi32>)
       outs(%e, %s : memref<8x32xf8E4M3FN>, memref<8x1xf8E8M0FNU>)
@@ -184,7 +184,7 @@ func.func @packed_outs() {
   return
 }
 
-// The columns of the result say how many rows the weights have.
+// The columns of the result give the number of weight rows.
 func.func @packed_b() {
   %c1 = arith.constant 1 : index
   %c2 = arith.constant 2 : index

@@ -11,7 +11,7 @@ TILED = ", #mx.scale_layout<sf_128x4>"
 
 def dequantize(test, element, out, layout=""):
     width = 8 if element == "i8" else int(element[1])
-    # Row r has scale r, and all codes.
+    # Row r has scale r, and contains all codes.
     elements = np.tile(np.arange(256, dtype=np.uint8) & (2**width - 1), (256, 1))
     scales = np.repeat(np.arange(256, dtype=np.uint8)[:, None], 8, 1)
     f, te, ts = Function(), f"tensor<?x?x{element}>", f"tensor<?x?xf8E8M0FNU{layout}>"
@@ -55,7 +55,7 @@ def dequantize_ragged(test, total, groups):
 
 
 def relayout(test, rows, blocks, groups):
-    """There and back."""
+    """Checks that a relayout and its inverse restore the scales."""
     linear = test.rng.integers(0, 256, (rows, blocks)).astype(np.uint8)
     ends = group_ends(test.rng, rows, groups) if groups else np.array([rows], np.int32)
     ragged = f", ragged = rows, groups = {groups}" if groups else ""

@@ -1,5 +1,5 @@
-"""Long chains of operations on the CPU path, each of which reads the one before twice. The
-loop vectorizer of LLVM 22 takes twice as long with each of them.
+"""Long chains of operations on the CPU path, in which each operation reads its predecessor twice. The run time of LLVM
+22's loop vectorizer doubles with each operation.
 
 REQUIRES: compiler, numpy
 RUN: %python %s mx-run %t

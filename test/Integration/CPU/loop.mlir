@@ -1,4 +1,4 @@
-// A loop that quantizes and multiplies what it carries.
+// A loop that quantizes and multiplies a carried tensor.
 //
 // RUN: mx-opt %s --mx-to-cpu | FileCheck %s
 // CHECK: llvm.func @loop

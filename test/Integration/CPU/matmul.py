@@ -1,7 +1,6 @@
 # REQUIRES: numpy
 # RUN: %python %s mx-run %t
-"""mx.matmul and mx.grouped_matmul on the CPU path equal numpy's float64
-product, rounded once."""
+"""mx.matmul and mx.grouped_matmul on the CPU path equal numpy's float64 matmul, rounded once."""
 
 import itertools
 
@@ -17,7 +16,7 @@ def rounded(values, dtype):
 
 
 def product(a, b):
-    """Row by row, so that a NaN stays in its row and column."""
+    """Multiplies row by row, so that a NaN stays in its row and column."""
     with np.errstate(all="ignore"):
         return np.stack([(row * b).sum(-1) for row in a]) if len(a) else (
             np.zeros((0, len(b))))
@@ -82,21 +81,21 @@ def spoil_e4m3(a, sa, b, sb):
 
 
 def spoil_e5m2(a, sa, b, sb):
-    """Infinities: alone, against each other, and times 0."""
+    """Inserts infinities: alone, against each other, and times 0."""
     a[0, 0], a[1, 1], a[2, :2] = 0x7C, 0xFC, [0x7C, 0xFC]
     b[0, 0], b[1], b[2, :2] = 0x7C, 0, 0x7C
 
 
 def spoil_ties(a, sa, b, sb):
-    """Sums 2^-30 beyond the middle of two bf16 (row 0) or f16 numbers (row 1),
-    which a rounding to f32 on the way would lose."""
+    """Inserts sums 2^-30 beyond the midpoint of two bf16 (row 0) or f16 values (row 1); an intermediate rounding
+    to f32 would lose this difference."""
     a[:2], b[:] = 0, 0
     a[:2, ::32], b[:, ::32], sb[:] = 0x38, 0x38, 127
     sa[0], sa[1] = [127, 127 - 8, 127 - 30], [127, 127 - 11, 127 - 30]
 
 
 def run_groups(runner, ragged, types, arrays, accumulate):
-    """The result of mx.grouped_matmul; `types` are those of the arrays."""
+    """Returns the result of mx.grouped_matmul; `types` are the types of the arrays."""
     ta, tsa, tb, tsb, to, tc = types
     return runner.run(
         f"""
@@ -144,7 +143,7 @@ def grouped_reduction(runner, rng, a_type, b_type, out, m, n, total, groups,
     cap, starts = ref.capacity(total, groups), ref.group_starts(ends)
     a, sa = random_operand(rng, (m, cap), a_type)
     b, sb = random_operand(rng, (n, cap), b_type)
-    # What lies in no group changes no result.
+    # Rows outside of all groups do not affect the result.
     begin = 0
     for start, following, end in zip(starts, [*starts[1:-1], cap], ends):
         for codes in a, b:
@@ -179,8 +178,7 @@ def grouped_reduction(runner, rng, a_type, b_type, out, m, n, total, groups,
 
 
 def numbers(runner, rng, out, m, n, k):
-    """Operands of bf16 without scales, alone and in two groups of rows and of
-    the reduction, whose padding is zeros."""
+    """Checks bf16 operands without scales, alone and in two groups of rows and of the reduction, with zero padding."""
     (a, x), (b, y) = (to_array(rng.integers(-64, 65, s) / 8, "bf16")
                       for s in [(m, k), (n, k)])
     (v, z) = to_array(rng.integers(-64, 65, (2, n, k)) / 8, "bf16")

@@ -1,9 +1,8 @@
 # TIER: slow
 # REQUIRES: numpy
 # RUN: %python %s
-"""What the tests of a layer of a mixture of experts rest on: the noise that
-quantization adds is what docs/guide/MoE.md derives, and the comparison of stages finds
-a wrong element, scale or sum in each of them. No device takes part.
+"""Checks the basis of the mixture-of-experts tests, without a device: the noise of quantization follows
+docs/guide/MoE.md, and the comparison of stages finds a wrong element, scale or sum in each stage.
 """
 
 import moe
@@ -22,7 +21,7 @@ def normal(*shape, deviation=1.0):
 
 
 def measure_quantization(element, mantissa):
-    """Noise of Gaussian blocks, over all phases of their deviation between two
+    """Returns the noise of Gaussian blocks, over all phases of their deviation between two
     powers of two."""
     noise = []
     for phase in np.arange(16) / 16:
@@ -53,7 +52,7 @@ def compute(kind):
     return r, v, exact
 
 
-# The model is right in every stage, and as noisy as predicted.
+# The model passes in every stage, with the predicted noise.
 power = {}
 for kind in moe_routing.KINDS * 2:
     r, v, exact = compute(kind)
@@ -62,7 +61,7 @@ for kind in moe_routing.KINDS * 2:
     moe_noise.add_power(power, v, exact)
 moe_noise.expect_ratios(power)
 
-# One wrong number in a stage is found in this stage.
+# A wrong number in a stage is found in this stage.
 r, v, _ = compute("odd sizes")
 MUTANTS = {
     "quantize weights": ["w1", "w1s", "w1t", "w1ts", "w2", "w2s", "w2t", "w2ts"],

@@ -1,6 +1,6 @@
 # REQUIRES: numpy
 # RUN: %python %s mx-run %t
-"""amax of mx.quantize on the CPU path equals numpy in every bit, and elements and scales are those without it."""
+"""amax of mx.quantize on the CPU path equals numpy in every bit, and does not change elements and scales."""
 
 import amax_cases
 import mx_reference as ref
@@ -23,7 +23,7 @@ RAGGED = [Case([1, 0], ragged="rows", layout="sf_128x4"), Case([0], ragged="rows
 
 
 def batch(test):
-    """Of all matrices, whose number is not known."""
+    """Checks the amax over a dynamic number of matrices."""
     x = test.rng.standard_normal((3, 8, 64)).astype(np.float32)
     x[2, 7, 63] = -100
     types = "tensor<?x?x64xf8E4M3FN>, tensor<?x?x2xf8E8M0FNU>, tensor<f32>"
@@ -61,7 +61,7 @@ compare(test, CASES + RAGGED, "bf16", 224, 256)
 compare(test, CASES, "f16", 32, 64, ("zeros", "subnormal", "infinity", "nan"))
 compare(test, CASES, "f32", 96, 64)
 compare(test, [Case([1]), Case([1], produced=True)], "f32", 0, 0)
-# The groups of a reduction are of columns, all of which are in one here.
+# The groups of a reduction consist of columns; here, a single group contains all.
 amax_cases.ENDS = np.array([40, 40, 90, 131], np.int32)
 compare(test, [Case([1, 0], ragged="reduction")], "bf16", 224, 64)
 batch(test)

@@ -2,10 +2,8 @@
 # RUN: %python %s mx-run %t
 """Quantizers with prologues on the CPU path: SwiGLU forward and backward.
 
-Each program runs as written, with elementwise operations that store what is
-quantized, and after mx-fuse-prologues; both give the same bits, and
-those of numpy, which quantizes the stored tensors and knows those of arithmetic
-that IEEE 754 defines.
+Each program runs as written, with elementwise operations that store the quantizer's input, and after mx-fuse-prologues.
+Both give the same bits as a numpy model, which quantizes the stored tensors and follows IEEE 754.
 """
 
 import os
@@ -20,7 +18,7 @@ BF16 = ml_dtypes.bfloat16
 MAP = "affine_map<(d0, d1) -> (d0, d1)>"
 ROWS = "affine_map<(d0, d1) -> (d0)>"
 
-# Names of inputs in the order of the arguments, bodies, and what they yield.
+# Names of inputs in the order of the arguments, bodies, and yielded values.
 FORWARD = (["gate", "up"], swiglu.FORWARD, ["%y"])
 BACKWARD = (["gate", "up", "dh"], swiglu.BACKWARD, ["%x", "%y"])
 # Three roundings to bf16 that fusion must not remove.
@@ -31,8 +29,7 @@ HALVES = (["gate", "up"], """
 
 
 def program(case, types, offsets):
-    """The elementwise operation, and two quantizations of each of its results:
-    one for each axis."""
+    """Returns the elementwise operation, and two quantizations of each of its results, one per axis."""
     names, body, values = case
     t, e1, s1, e2, s2 = types["x"], *types["outs"]
     n = len(values)
@@ -72,8 +69,8 @@ def program(case, types, offsets):
 
 
 def fuse(runner, text, inputs):
-    """The text after the pass, which has to have left one quantization of
-    `inputs` tensors and no other operation on tensors."""
+    """Returns the text after the pass, which must leave exactly one quantization of `inputs` tensors and no other
+    operation on tensors."""
     opt = os.path.join(os.path.dirname(runner.mx_run), "mx-opt")
     done = subprocess.run([opt, "--mx-fuse-prologues"], input=text,
                           capture_output=True, text=True, check=True)

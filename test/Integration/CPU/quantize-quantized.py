@@ -1,8 +1,7 @@
 # REQUIRES: numpy
 # RUN: %python %s mx-run %t
-"""Quantizing tensors that are quantized already on the CPU path equals numpy,
-and programs that mx-fuse-prologues makes so give the same bits as
-before."""
+"""Quantizing quantized tensors on the CPU path equals numpy, and programs that mx-fuse-prologues converts to this form
+keep their bits."""
 
 import os
 import subprocess
@@ -21,7 +20,8 @@ def check_all(runner, *size):
 
 
 def fuse(runner, text, isBatch):
-    """The text after the pass, in which one quantization is left; one of a batch reads a product of its own."""
+    """Returns the text after the pass, with a single quantization left; in a batch, it reads a separate
+    multiplication."""
     opt = os.path.join(os.path.dirname(runner.mx_run), "mx-opt")
     done = subprocess.run([opt, "--mx-fuse-prologues", "--cse"], input=text, capture_output=True, text=True,
                           check=True).stdout
@@ -30,8 +30,7 @@ def fuse(runner, text, isBatch):
 
 
 def check_fusion(runner, rng, name, layout, numbers, axes, rows=96, columns=64, batch=0, dynamic=False):
-    """dequantize, a product with another tensor, and a quantization for each axis,
-    fused and not."""
+    """Checks dequantize, a multiplication by another tensor, and a quantization for each axis, fused and not."""
     source = Source.make(rng, name, layout, rows * (batch or 1), columns)
     arrays = source.arrays()
     outer = f"{batch}x" if batch else ""

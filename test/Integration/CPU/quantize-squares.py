@@ -25,7 +25,7 @@ def squares(test, rows, columns, dtype, element, rounding, layout="linear", axes
     arrays, name = iter(found), f"squares {rows}x{columns} {dtype}"
     for out in outs:
         out.compare(test, f"{name} {out}", arrays, x)
-    # Both orientations of a square are the same bits.
+    # Both orientations of a square contain the same bits.
     if len(axes) == 2 and layout == "linear" and element.startswith("f8"):
         test.expect(f"{name} transposed", found[2], found[0].T)
         test.expect(f"{name} shared", np.repeat(found[3].T, 32, axis=0), np.repeat(found[1], 32, axis=1))
@@ -58,7 +58,7 @@ def gather(test, total, count, columns, dtype, element, index="i32", prologue=Fa
 
 
 def gather_no_row(test):
-    """An index of no row gives zeros."""
+    """An index outside of the rows gives zeros."""
     text = """
     func.func @main(%x: tensor<8x32xf32>, %n: tensor<4xi32>) -> (tensor<4x32xf8E4M3FN>, tensor<4x1xf8E8M0FNU>) {
       %0 = tensor.empty() : tensor<4x32xf8E4M3FN>

@@ -23,7 +23,7 @@ def adversarial(rng, rows, columns):
     for i, value in enumerate(special):
         x[third + i % 32] = 0
         x[third + i % 32, :: 1 + i % 5] = value
-    # The one f32 for which ceil differs from its formula in integers, and its neighbours.
+    # The only f32 number for which ceil differs from its integer formula, and its neighbours.
     around = np.array([0x04600000, 0x04600001, 0x04600002], np.uint32)
     x[-3:] = 0
     x[-3:, 0] = around.view(np.float32)
@@ -33,7 +33,7 @@ def adversarial(rng, rows, columns):
 
 
 def check(test, what, array, x, dtype, destinations, shape=None, ends=None, clauses=""):
-    """One operation with all destinations; `shape` is the input's, as in its type."""
+    """Checks an operation with all destinations; `shape` is the input's, as in its type."""
     rows, columns = shape or x.shape
     f, t = Function(), f"tensor<{rows}x{columns}x{dtype}>"
     f.argument(t, array, "x")
@@ -66,7 +66,7 @@ def both_axes(test, dtype, element, rounding, layout="linear"):
 
 
 def every_magnitude(test, element, rounding):
-    """Blocks with each bf16 magnitude as the largest one."""
+    """Creates blocks with each bf16 magnitude as the largest."""
     array = np.zeros((1024, 1024), np.uint16)
     array[:, ::32] = np.arange(1 << 15).reshape(1024, 32)
     x = (array.astype(np.uint32) << 16).view(np.float32)

@@ -2,21 +2,20 @@
 # RUN: %python_torchao %s mx-run %t
 """mx.quantize on the CPU path equals torchao's CPU implementation in every bit.
 
-Every bf16 number as the largest of a block, random f32 bits, every element type and
-rounding that both have, along both axes. `ceil` is called RCEIL there, `floor` FLOOR and
-`even` EVEN; its CEIL, which has no largest element in it, is not in mx, and f16 and
-MXINT8 are not in torchao. They differ where torchao
+Covers every bf16 number as the largest of a block, random f32 bits, and every common element type and rounding, along
+both axes. `ceil` is called RCEIL in torchao, `floor` FLOOR and `even` EVEN. torchao's CEIL, which ignores the largest
+element, is missing in mx; f16 and MXINT8 are missing in torchao. The results differ because torchao
 
-- gives blocks with an infinity the scale of NaN (0.18 and before, with floor and even:
-  another one), for mx 254, the largest;
-- with `even` takes a maximum that its rounding carries to infinity for one;
-- in blocks with NaN writes what the bits of a NaN happen to give as a 4- or 6-bit float
-  (0.18 and before: as any element), for mx the type's NaN or largest element;
-- in 0.18 and before divides by 2^-126 where the scale is 2^-127, and with RCEIL
-  takes log2 in f32, which rounds numbers just above a power of two down to it;
-- in NVFP4 has no scale below 2^-6, the smallest normal E4M3 number.
+- gives blocks with an infinity the scale NaN (0.18 and before, with floor and even: another scale), but mx 254, the
+  largest;
+- with `even` treats a maximum that rounds to infinity as an infinity;
+- in blocks with NaN converts the bits of a NaN to an arbitrary 4- or 6-bit float (0.18 and before: for any element),
+  but mx to the type's NaN or largest element;
+- in 0.18 and before divides by 2^-126 if the scale is 2^-127, and with RCEIL takes log2 in f32, which rounds numbers
+  just above a power of two down to it;
+- in NVFP4 uses no scale below 2^-6, the smallest normal E4M3 number.
 
-Such blocks are counted, and what can be compared in them is."""
+Such blocks are counted, and their comparable parts are compared."""
 
 import sys
 import warnings
@@ -32,7 +31,7 @@ from torchao.prototype.mx_formats.config import ScaleCalculationMode
 from torchao.prototype.mx_formats.nvfp4_tensor import nvfp4_quantize
 from torchao.prototype.mx_formats.utils import to_blocked
 
-# Element type: torchao's, bits of its mantissa, largest.
+# Element type: torchao's type, mantissa bits, largest value.
 ELEMENTS = {
     "f8E4M3FN": (torch.float8_e4m3fn, 3, 448),
     "f8E5M2": (torch.float8_e5m2, 2, 57344),
@@ -48,7 +47,7 @@ INFINITY = 0x7F800000
 
 
 def every_largest(rng):
-    """One block for each bf16 number, which is the largest of it."""
+    """Creates a block for each bf16 number, with this number as the largest."""
     codes = np.arange(65536, dtype=np.uint32)
     below = (rng.random((65536, 32)) * ((codes & 0x7FFF)[:, None] + 1))
     block = below.astype(np.uint32) | rng.integers(0, 2, below.shape,
@@ -58,7 +57,7 @@ def every_largest(rng):
 
 
 def random_f32(rng):
-    """Blocks of random bits, and blocks of numbers of one magnitude each."""
+    """Creates blocks of random bits, and blocks of numbers of equal magnitude."""
     bits = rng.integers(0, 2**32, (4096, 32), np.uint32)
     numbers = rng.standard_normal((12288, 32)) * np.exp2(
         rng.integers(-150, 128, (12288, 1)))
@@ -80,7 +79,7 @@ def largest_bits(x, block):
 
 
 def quantize(runner, x, types, rounding="ceil", extra=()):
-    """What mx.quantize gives for axes [1, 0], codes as bytes."""
+    """Returns the results of mx.quantize for axes [1, 0], codes as bytes."""
     dtype = {2: "bf16", 4: "f32"}[x.itemsize]
     rows, columns = x.shape
     (element, scale), block = types, 16 if extra else 32
@@ -106,14 +105,14 @@ def quantize(runner, x, types, rounding="ceil", extra=()):
 
 
 def near_power_of_two(largest, maximum):
-    """Where a / maximum may have a logarithm that f32 rounds to an integer."""
+    """Marks blocks in which f32 may round the logarithm of a / maximum to an integer."""
     a = np.minimum(largest, INFINITY - 1).view(np.float32)
     bits = (a / np.float32(maximum)).view(np.uint32)
     return ((bits + 64) & 0x7FFFFF) <= 128
 
 
 def compare(runner, name, found, expected, same):
-    """`same` says of which blocks (scale, elements) are compared."""
+    """Compares scales and elements of the blocks marked by `same`."""
     (elements, scales), (their_elements, their_scales) = found, expected
     by_block = (*scales.shape, -1)
     runner.expect(name + " scales", np.where(same[0], scales, 0),
@@ -168,7 +167,7 @@ def nvfp4(runner, x, decode, excepted):
 
 
 def tiles(runner, rng):
-    """The layout of scales that tcgen05 reads, with rows and blocks to fill up."""
+    """Checks the scale layout of tcgen05, with padded rows and blocks."""
     x = rng.integers(0, 0x7F80, (320, 224), np.uint16)
     found = quantize(runner, x, ("f8E4M3FN", "f8E8M0FNU, #mx.scale_layout<sf_128x4>"))
     for y, tiled in ((x, found[1]), (np.ascontiguousarray(x.T), found[3])):

@@ -1,7 +1,6 @@
 # REQUIRES: numpy
 # RUN: %python %s mx-run %t
-"""mx.quantize with a seed equals Philox and its rounding in numpy, in every
-bit, and its elements are right on average."""
+"""mx.quantize with a seed equals Philox and its rounding in numpy, in every bit, and its elements are unbiased."""
 
 import mx_reference as ref
 import numpy as np
@@ -17,10 +16,9 @@ FORMATS = {"f8E4M3FN": (7, 0x7E), "f8E5M2": (15, 0x7B), "f6E3M2FN": (3, 0x1F),
 
 
 def encode(y, element, words):
-    """Codes of float32 numbers rounded by random words: the significand of 24
-    bits is a whole number of units of the last bit that is kept and a rest of
-    d bits, of which a random number of d bits makes one more unit or none; of
-    a rest of more than 32 bits, the upper 32."""
+    """Codes of float32 numbers rounded by random words. The 24-bit significand is split at the last kept bit; the
+    remainder of d bits plus a random d-bit number may carry into the kept part. Of a remainder of more than 32 bits,
+    only the upper 32 count."""
     _, _, _, mantissa, nan = ref.ELEMENTS[element]
     finite = np.where(np.isfinite(y), y, 1).astype(np.float64)
     fraction, exponent = np.frexp(np.abs(finite))
@@ -54,7 +52,7 @@ def encode(y, element, words):
 
 
 def quantize(x, element, words, nvfp4_encode=None):
-    """As the reference does, but for the rounding of elements."""
+    """Quantizes like the reference, except for the rounding of elements."""
     original = ref.encode
     ref.encode = lambda y, e: encode(y, e, words.reshape(y.shape)) if (
         e == element) else original(y, e)
@@ -128,7 +126,7 @@ def nvfp4(runner, rng):
 
 
 def ragged(runner, rng):
-    """Both kinds of groups count elements where the input has them."""
+    """Both kinds of groups count elements by their place in the input."""
     total, columns, groups, element = 200, 32, 4, "f8E4M3FN"
     ends = group_ends(rng, total, groups)
     cap, starts = ref.capacity(total, groups), ref.group_starts(ends)
@@ -171,14 +169,14 @@ def ragged(runner, rng):
 
 
 def unbiased(runner):
-    """2^16 copies of a number between two neighbours: the mean of the elements
+    """Rounds 2^16 copies of a number between two neighbours: the mean of the elements
     is the number, within 5 standard deviations, for every kind of neighbour."""
     rows, columns = 2048, 1024
     e, s = f"tensor<{rows}x{columns}xf8E4M3FN>", f"tensor<{rows}x32xf8E8M0FNU>"
     values = np.array([1.03, 0.99, 300.1, 0.0143, 0.0021, 0.0001, 1e-5, -17.2],
                       np.float32)
     x = np.repeat(values, rows * columns // 32 // 8 * 31).reshape(-1, 31)
-    # Each block has 448 once, so that its scale is 1.
+    # Each block contains 448 once, so that its scale is 1.
     x = np.concatenate([x, np.full((len(x), 1), 448, np.float32)], axis=1)
     outs = runner.run(
         f"""

@@ -3,9 +3,8 @@
 RUN: %python %s mx-run %t sm_90a sm_100a
 REQUIRES: compiler, numpy
 
-Static and dynamic sizes, rows that do not fill tiles, operands that the same
-function quantizes, an epilogue, a sum that is added to, bf16 with quantized
-weights, scales row by row. Oracle: numpy in float64 on decoded numbers.
+Static and dynamic sizes, rows that do not fill tiles, operands quantized in the same function, an epilogue,
+accumulation, bf16 with quantized weights, linear scales. Oracle: numpy in float64 on decoded numbers.
 """
 
 import mx_reference as ref
@@ -20,7 +19,7 @@ def quantized(batch, rows, columns, element):
 
 
 def matmul(batch, rows, columns, size, element="f8E4M3FN", options="", epilogue=""):
-    """Of given operands."""
+    """Multiplies its arguments."""
     a, sa = quantized(batch, rows, size, element)
     b, sb = quantized(batch, columns, size, element)
     c = f"tensor<{batch}x{rows}x{columns}xf32>"
@@ -32,7 +31,7 @@ def matmul(batch, rows, columns, size, element="f8E4M3FN", options="", epilogue=
 
 
 def weights(batch, rows, columns, size, element):
-    """bf16 by quantized weights."""
+    """Multiplies bf16 by quantized weights."""
     a = f"tensor<{batch}x{rows}x{size}xbf16>"
     b, sb = quantized(batch, columns, size, element)
     c = f"tensor<{batch}x{rows}x{columns}xf32>"
@@ -51,7 +50,7 @@ TWICE = """epilogue {
     mx.yield %y : f32
   }"""
 
-#      name         program                                          sizes              element     what is done
+#   name         program                                          sizes              element     options
 CASES = [
     ("static", matmul(3, 130, 72, 256), (3, 130, 72, 256), "f8E4M3FN", ""),
     ("dynamic", matmul("?", "?", 64, 128), (2, 33, 64, 128), "f8E4M3FN", ""),
@@ -86,8 +85,8 @@ def run(chip, name, program, sizes, element, what):
         a, given = x.astype(np.float64), [x, *given_b, c]
     else:
         a, given = ref.real(qa, sa, element), [ref.pack(qa, element), lay(sa), *given_b, c]
-    # An epilogue of several matrices has no bound, so that there is nothing to compare.
-    # Where scales are relaid before the matmul, these are.
+    # An epilogue on several matrices has no bound, so it is not compared. If scales are relaid before the matmul, the
+    # relaid scales are compared.
     y, = test.run(program, [array.reshape(*dims, *array.shape[1:]) for array in given], 1, chip=chip, check=True,
                   status=4 if what == "rows" else 0)
     expected = a @ np.swapaxes(b, 1, 2)
@@ -96,7 +95,7 @@ def run(chip, name, program, sizes, element, what):
         expected = expected + c
     if "rows" in what:
         expected = expected + np.arange(rows)[:, None]
-    # The tensor core cuts off bits of what it adds (docs/reference/Spec.md).
+    # The tensor core truncates its terms (docs/reference/Spec.md).
     test.expect_numbers(f"{chip} {name}", y, expected.reshape(*dims, rows, columns),
                         (2.0**-12 * (magnitude + np.abs(expected))).reshape(*dims, rows, columns))
 

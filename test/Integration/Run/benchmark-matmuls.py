@@ -1,4 +1,4 @@
-"""benchmarks/matmul, as far as it needs no GPU: published rows and tables, and programs that compile.
+"""The GPU-independent parts of benchmarks/matmul: published rows and tables, and programs that compile.
 
 RUN: rm -rf %t && mkdir %t
 RUN: %python %s %mx_src mx-compile %t
@@ -42,7 +42,7 @@ for file in (raw, table):
 done = subprocess.run([*convert[:-1], str(here / "cases.py")], capture_output=True, text=True)
 require(done.returncode == 1 and "cases.py: expected results" in done.stderr, done)
 
-# Peers of a module of one's own, and how their wrong elements are counted.
+# Implementations from a user's module, and the count of their wrong elements.
 import others
 
 module = pathlib.Path(directory) / "peers.py"
@@ -73,7 +73,7 @@ rows = published.read(here.parent / "results/matmul.csv")
 require({r["case"] for r in rows} - {"training-step"} == set(names), "cases without results, or results without a case")
 require(not any(r.get("wrong") for r in rows), "results that are wrong")
 
-# Targets name cases, and see the figures that they are for.
+# Targets name cases, and receive the corresponding figures.
 measured = dict(implementations={"mx": dict(sustained_us=100.0, burst_us=90.0, graph_us=10.0)})
 measured["implementations"]["mx, fused"] = dict(sustained_us=110.0, sustained_spread_us=1.1)
 for target in targets.TARGETS:

@@ -3,10 +3,10 @@
 # RUN: %python %s mx-test-run %t sm_90a
 # RUN: %python %s mx-test-run %t sm_100a
 # RUN: %python %s mx-test-run %t sm_120a
-"""Block formats of a dialect (test/lib/Formats) equal numpy: quantized, dequantized, laid out
+"""Block formats of a dialect (test/lib/Formats) equal numpy: quantized, dequantized, relaid
 and multiplied, on the CPU path and as kernels.
 
-Kernels multiply operands that are rounded to bf16; their sums have a tolerance."""
+Kernels multiply operands rounded to bf16, so their sums are compared within a tolerance."""
 
 import dataclasses
 
@@ -25,7 +25,7 @@ UE5M3[255] = np.nan
 
 
 def round_ue5m3(x):
-    """The nearest values, ties to even codes, saturated."""
+    """Rounds to the nearest value, ties to even codes, and saturates."""
     finite = UE5M3[:255].astype(np.float64)
     above = np.searchsorted(finite, np.minimum(np.nan_to_num(x, nan=0.0, posinf=np.inf), finite[-1]))
     below = np.maximum(above - 1, 0)
@@ -42,7 +42,7 @@ class Format:
     round: object
 
     def quantize(self, x, element):
-        """Elements, and a scale for each block."""
+        """Returns the elements, and a scale for each block."""
         most = np.float32(ml_dtypes.finfo(ELEMENTS[element]).max)
         lines = -(-len(x) // self.rows)
         blocks = np.zeros((lines * self.rows, x.shape[1]), np.float32)
@@ -53,11 +53,11 @@ class Format:
             factors = np.where(scales == 0, 0, np.fmin(np.float32(1) / scales, np.finfo(np.float32).max))
             factors[np.isnan(scales)] = np.nan
             quotients = np.clip(x * self.spread(factors.astype(np.float32), len(x)), -most, most)
-            nothing = most if element == "f4E2M1FN" else np.float32(np.nan)  # without a sign
+            nothing = most if element == "f4E2M1FN" else np.float32(np.nan)  # the sign is dropped
             return np.where(np.isnan(quotients), nothing, quotients).astype(ELEMENTS[element]), scales.astype(np.float32)
 
     def spread(self, scales, rows):
-        """The scale of each element."""
+        """Returns the scale of each element."""
         return np.repeat(np.repeat(scales, self.rows, 0)[:rows], self.block, 1)
 
     def dequantize(self, elements, scales):
@@ -77,13 +77,13 @@ def make_input(rows, columns, special):
 
 
 def codes(elements, element):
-    """Elements as files have them: two of four bits in a byte."""
+    """Returns elements as stored in files, with two 4-bit elements in a byte."""
     bits = elements.view(np.uint8)
     return bits[:, ::2] | bits[:, 1::2] << 4 if element == "f4E2M1FN" else bits
 
 
 def sums(a, b):
-    """In the order of the CPU path."""
+    """Adds in the order of the CPU path."""
     total = np.zeros((len(a), len(b)))
     for k in range(a.shape[1]):
         total += np.outer(a[:, k], b[:, k])
@@ -91,7 +91,7 @@ def sums(a, b):
 
 
 def round_once(exact, dtype):
-    """To the nearest. f32 that is rounded to odd makes the way to bf16 exact."""
+    """Rounds to nearest. f32 rounded to odd makes the second rounding to bf16 exact."""
     with np.errstate(over="ignore", invalid="ignore"):
         single = exact.astype(np.float32)
     if dtype == "f32":
@@ -110,7 +110,7 @@ class Program(Function):
         self.name, self.checks = f"{test.chip} {name}", []
 
     def quantize(self, format, x, rows, dtype, element, layout=""):
-        """Operands for elements and scales of `x`, and what they are."""
+        """Adds operands for the elements and scales of `x`; returns their names, types and values."""
         array, x = to_array(x, dtype)
         elements, scales = format.quantize(x, element)
         columns = x.shape[1]
@@ -121,7 +121,7 @@ class Program(Function):
         return names, types, elements, scales
 
     def matrices(self, format, x):
-        """An operand of several quantized matrices that is given, and the numbers."""
+        """Adds several quantized matrices as one operand; returns the operand and its values."""
         parts = [format.quantize(matrix, "f8E4M3FN") for matrix in x]
         elements, scales = (np.stack(part) for part in zip(*parts))
         types = [f"tensor<{'x'.join(map(str, a.shape))}x{t}>"
@@ -130,7 +130,7 @@ class Program(Function):
         return list(zip(names, types)), np.stack([format.dequantize(*part) for part in parts])
 
     def check_matmul(self, op, operands, type_, pairs, rest=""):
-        """One result, the rows of the matmuls of `pairs` of matrices."""
+        """Checks the result of `op`, the rows of the matmuls of all `pairs` of matrices."""
         names, types = (", ".join(part) for part in zip(*operands))
         y, = self.call(f"{op} ins({names} : {types}) {rest} OUTS block_size = 128", [type_], returned=False)
         if on_cpu:
@@ -239,7 +239,7 @@ func.func @main(%x: !x, %y: !x, %seed: i64) -> (!q, !s, tensor<f32>, !q, !s) {
 
 
 def fused():
-    """Squares of what a prologue computes, beside its amax, and of a seed, have the bytes of the CPU path."""
+    """A quantizer with a prologue and an amax, and a quantizer with a seed: both give the bytes of the CPU path."""
     arrays = [to_array(make_input(200, 256, False), "bf16")[0] for _ in range(2)] + [np.array(5, np.int64)]
     names = "elements", "scales", "amax", "elements by seed", "scales by seed"
     runs = [test.run(FUSED, arrays, len(names), chip=chip) for chip in (test.chip, "cpu")]

@@ -1,7 +1,6 @@
-"""--check=cpu knows how many steps a matmul has on sm_90a: four for 32 elements of
-K, each of which loses almost a unit of the sum, are right; more would be wrong. Where
-sums are truncated as on a GPU it knows that a subnormal operand counts as 2^-126: the
-terms beside it then lose more than its size tells.
+"""--check=cpu computes the number of steps of a matmul on sm_90a: four for 32 elements of K. Each may lose almost a
+unit of the sum; a larger loss would be an error. With sums truncated as on a GPU, a subnormal operand counts as 2^-126:
+the other terms then lose more than its size suggests.
 
 RUN: rm -rf %t && mkdir %t
 RUN: %python %s %t
@@ -32,7 +31,7 @@ func.func @main(%a: !e, %as: !s, %b: !e, %bs: !s) -> tensor<1x1xf32> {
 """
 with open(f"{directory}/program.mlir", "w", encoding="utf-8") as file:
     file.write(PROGRAM)
-# 2^16, whose last bit is 2^-7, and 31 products of just below 2^-10.
+# 2^16 has the last bit 2^-7; the 31 other terms are just below 2^-10.
 for name, other in (("a", 1.75 * 2.0**-5), ("b", 1.125 * 2.0**-6)):
     values = np.full((1, 32), other, np.float32)
     values[0, 0] = 2.0**8
@@ -41,8 +40,8 @@ for name, other in (("a", 1.75 * 2.0**-5), ("b", 1.125 * 2.0**-6)):
     np.save(f"{directory}/{name}.npy", codes)
 np.save(f"{directory}/s.npy", ref.tile(np.full((1, 1), 127, np.uint8)))
 
-# 2^-133 * 2^105, a product that counts as 2^-21, and 31 of just below 2^-46. Those
-# that are added with the first are lost. A bf16 without scales does not round.
+# 2^-133 * 2^105 counts as 2^-21, and the 31 other terms are just below 2^-46. The terms added with the first are lost.
+# bf16 without scales is not rounded.
 with open(f"{directory}/small.mlir", "w", encoding="utf-8") as file:
     file.write(PROGRAM.replace("%as, ", "").replace("!e, !s, !e, !s", "!x, !e, !s")
                .replace("%a: !e, %as: !s", "%a: !x").replace("E4M3FN", "E5M2")

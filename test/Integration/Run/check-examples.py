@@ -1,6 +1,6 @@
-"""mx-run --check=cpu takes every entry of every file in examples/, as it is fused:
-the exit status is 0, and each operation is compared or named. A file, or an entry, that is new
-needs a line in SIZES. Here all files but those of PARTS; each of these has a test of its own.
+"""mx-run --check=cpu runs every entry of every file in examples/, as fused: the exit status is 0, and each operation is
+compared or named. A new file or entry needs a line in SIZES. This test covers all files but those of PARTS, which are
+separate tests.
 
 REQUIRES: compiler, numpy
 UNSUPPORTED: sanitizers
@@ -19,7 +19,7 @@ from harness import Harness
 
 test = Harness("examples", "folder", "mx_run", "mx_opt", "part", seed=16)
 part, random = test.part, test.rng
-# Files that take longest; tests check-examples-NAME.test have them.
+# The slowest files, covered by check-examples-NAME.test.
 PARTS = ["moe_layer", "moe_linalg", "transformer_block"]
 
 # Tokens, pairs of a token and an expert, and room for these along a ragged
@@ -71,7 +71,7 @@ def physical(shape, encoding):
 def make(name, type_, dynamic):
     element, shape, encoding = parse(type_, dynamic)
     if element == "i32":
-        if name in ("ends", "offsets"):  # some groups have no rows
+        if name in ("ends", "offsets"):  # some expert groups without rows
             ends = np.sort(random.integers(0, P + 1, shape)).astype(np.int32)
             ends[-1] = P
             return ends
@@ -88,7 +88,7 @@ def make(name, type_, dynamic):
 
 
 def clear_padding(array, ends):
-    """Between a group and the next one, which begins at a multiple of 128 columns."""
+    """Clears the columns between an expert group and the next, which begins at a multiple of 128."""
     begin = first = 0
     for end in ends:
         last, following = first + end - begin, first + -(-(end - begin) // 128) * 128
@@ -97,13 +97,13 @@ def clear_padding(array, ends):
 
 
 def prepare(path):
-    """The file, or what the command in its first comment makes of it."""
+    """Returns the file, or the output of the command in its first comment."""
     head = open(path).read().split("\n\n", 1)[0]
     command = re.search(r"^//\s+mx-opt (--mx-.*)$", head, re.MULTILINE)
     return test.rewrite(path, *command.group(1).split()) if command else path
 
 
-# Entries of which nothing has a bound: a matmul with a quantized result.
+# Entries without a bound: a matmul with a quantized result.
 UNCHECKED = {("grouped_schedule", "parts")}
 # Several ranks, which --check refuses: layer-of-ranks.py compares them.
 RANKS = "moe_layer_ranks.mlir"

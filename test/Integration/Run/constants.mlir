@@ -1,5 +1,5 @@
-// Constants under stock mlir-runner: host code copies each to the device once,
-// and each call works on what it says. The simulator checks all accesses.
+// Constants under stock mlir-runner: host code copies each to the device
+// once, and each call uses this copy. The simulator checks all accesses.
 //
 // REQUIRES: compiler
 // UNSUPPORTED: sanitizers

@@ -1,12 +1,13 @@
-"""Constants of a program are on the device: simulator, CPU path and compiled directory give the bytes that were written down.
+"""Constants of a program are on the device: the simulator, the CPU path and the compiled directory return the written
+bytes.
 
 RUN: %python %s mx-run %t sm_90a mx-compile mx-launch
 RUN: %python %s mx-run %t sm_100a mx-compile mx-launch
 REQUIRES: compiler, numpy
 
-Constants of all element types, written out and as resources, are results; they are weights, scales, bias and table of a gather;
-they begin what a loop carries, and are updated in place, twice, which must leave them as they are. Numbers are small and
-whole, so that sums are exact: everything is compared byte by byte with numpy.
+Constants of all element types, inline and as resources, are results. They are weights, scales, bias and gather table;
+they initialize loop-carried tensors, and are updated in place, twice, which must not change the constant. Numbers are
+small integers with exact sums: all results are compared byte by byte with numpy.
 """
 
 import ml_dtypes
@@ -41,7 +42,7 @@ def pack(nibbles):
     return (nibbles[..., 0::2] | nibbles[..., 1::2] << 4).astype(np.uint8)
 
 
-# All element types. `dense` is what is written into the text.
+# All element types. `dense` is the form in the text.
 TYPES = {
     "f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": BF16,
     "f8E4M3FN": ml_dtypes.float8_e4m3fn, "f8E5M2": ml_dtypes.float8_e5m2, "f8E8M0FNU": ml_dtypes.float8_e8m0fnu,
@@ -65,7 +66,7 @@ for element, dtype in TYPES.items():
     want = stored.view(np.uint8) if codes is not None and dtype is not np.int8 else stored
     want = want.view(np.uint16) if element == "bf16" else want
     expected += [want, want]
-# One f4 in a byte of its own, no elements, no dimension, and more than a page.
+# An odd f4 element, no elements, rank 0, and more than a page.
 arrays["loose"] = rng.integers(0, 16, 6).astype(np.uint8)
 arrays["large"] = rng.integers(0, 1 << 30, 70001).astype(np.int32)
 body += """  %loose = arith.constant dense_resource<loose> : tensor<6xf4E2M1FN>
@@ -73,7 +74,7 @@ body += """  %loose = arith.constant dense_resource<loose> : tensor<6xf4E2M1FN>
   %none = arith.constant dense<> : tensor<0x4xf32>
   %one = arith.constant dense<7.5> : tensor<f32>
 """
-# Equal numbers of narrow floats, bits that are any byte but 0, and a resource without bytes.
+# Splats of narrow floats, i1 bytes other than 0 and 1, and an empty resource.
 arrays["any_bits"] = np.array([0, 1, 2, 255], np.uint8)
 arrays["nothing"] = np.zeros(0, np.float32)
 body += """  %same = arith.constant dense<1.5> : tensor<2x4xf4E2M1FN>
@@ -86,7 +87,7 @@ expected += [np.full((2, 2), 0x33, np.uint8), np.full(5, ml_dtypes.float6_e2m3fn
              np.zeros((0, 4), np.float32)]
 types += [("%loose", "tensor<6xf4E2M1FN>"), ("%large", "tensor<70001xi32>"), ("%none", "tensor<0x4xf32>"), ("%one", "tensor<f32>")]
 expected += [pack(arrays["loose"]), arrays["large"], np.zeros((0, 4), np.float32), np.array(7.5, np.float32)]
-# Printed and read again, too: what mx-opt writes between passes keeps the bytes.
+# Also printed and parsed again: the text between passes must keep the bytes.
 text = f"""func.func @main() -> ({", ".join(t for _, t in types)}) {{
 {body}  return {", ".join(v for v, _ in types)} : {", ".join(t for _, t in types)}
 }}
@@ -131,8 +132,8 @@ func.func @main(%x: !m) -> !y {
 run("layer", layer + resources(weights=weights, scales=scales, bias=bias), [x],
     [(x.astype(np.float64) @ decoded.T + bias).astype(np.float32)])
 
-# A table that a gather reads, the beginning of what a loop carries, one of two
-# by a condition, and a constant that is written: each time a copy of it is.
+# A gather table, the initial value of a loop, one of two constants by a condition, and a constant that is written: each
+# needs a fresh copy.
 table = rng.integers(-99, 99, (10, 3)).astype(np.float32)
 flow = """!t = tensor<10x3xf32>
 func.func private @update(%v: f32) -> !t {

@@ -1,6 +1,6 @@
-// Kernels with `pdl` begin while those before them run, under stock mlir-runner.
-// That each waits in time is not taken from the compiler: the simulator finds
-// what a kernel touches before its wait, as it shows once the waits are gone.
+// Kernels with `pdl` begin before their predecessors end, under stock
+// mlir-runner. The test does not rely on the compiler for correct waits: without
+// waits, the simulator reports the memory that a kernel accesses too early.
 //
 // REQUIRES: compiler
 // UNSUPPORTED: sanitizers
@@ -13,7 +13,7 @@
 // RUN: not env MX_ERRORS=exit %{run} %t.early.mlir 2>&1 | FileCheck %s --check-prefix=EARLY
 // RUN: sed '/call @mxNextLaunchFlags/d' %t.early.mlir | %{run}
 //
-// What quantizes waits for nothing and is not launched early; both matmuls are.
+// The quantizer waits for no kernel and is not launched early; both matmuls are.
 // HOST-LABEL: func.func @main()
 // HOST-NOT:     mxNextLaunchFlags
 // HOST:         gpu.launch_func {{.*}} @kernels::@main_quantize
@@ -25,8 +25,8 @@
 // HOST-NOT:     mgpuStreamSynchronize
 // HOST:         gpu.module
 //
-// The quantizer executes no griddepcontrol.launch_dependents, so that this
-// read comes after its end, and is a warning; the suite makes it an error.
+// The quantizer executes no griddepcontrol.launch_dependents, so this
+// read follows its end and is a warning; the suite makes it an error.
 // EARLY: mx runtime: check failed: kernel 'main_matmul' on the simulator: warnings, which are errors here
 // EARLY-NEXT: race: warning: the read of global memory, {{.*}} races with the kernels before: the launch is programmatic
 

@@ -4,9 +4,8 @@ TIER: slow
 RUN: %python %s mx-run %t
 REQUIRES: compiler, numpy
 
-A matmul of quantized matrices, a matmul of its result, quantized again, and
-a third that is added to the second in place: each kernel reads what the one
-before it wrote. With all checks, under several schedules and seeds.
+A matmul of quantized matrices, a matmul of its requantized result, and a third that accumulates into the second in
+place: each kernel reads its predecessor's output. All checks are on, under several schedules and seeds.
 """
 
 import numpy as np

@@ -1,19 +1,15 @@
-"""mxgpu.dequantize_fragment gives the product of each element and scale, rounded
-once to bf16, in every bit.
+"""mxgpu.dequantize_fragment gives the product of each element and scale, rounded once to bf16, in every bit.
 
 RUN: %python %s mx-compile %t
 REQUIRES: compiler, numpy
 
-Kernels written by hand: a thread reads its rows and scales, and writes its rows
-of the result. For each format every code with every scale: codes of NaN and
-infinity apart from all others, all scales of a thread the same, so that each way
-that the kernel has is taken with every pair that it is for. The same relative to
-references, without NaN, with all scales that give exact products. Then all codes
-and scales mixed, in layouts in which neighbours in a register belong to other rows
-and blocks, or the scales do not fill a word. Compared with numpy in float64;
-any NaN equals any other. --device takes another device than the simulator,
---chip one chip of the two, and with --programs the kernels are those that
-another run has compiled.
+Handwritten kernels: a thread reads its rows and scales, and writes its rows of the result. The first cases cover, for
+each format, every code with every scale. Codes of NaN and infinity are separate, and all scales of a thread are equal,
+so each code path runs with all of its pairs. Further cases do the same relative to references, without NaN, with all
+scales that give exact products. Then all codes and scales are mixed, in layouts with neighbours in a register from
+other rows and blocks, or with scales that do not fill a word. Results are compared with numpy in float64; any NaN
+equals any other. --device selects another device than the simulator, --chip the chip, and --programs reuses kernels
+compiled by another run.
 """
 
 import dataclasses
@@ -28,7 +24,7 @@ THREADS = 128
 LAYOUTS = {
     # An operand of wgmma in registers.
     "wgmma": Layout([(4, 0, 2), (8, 1, 0), (4, 16, 0)], [(2, 0, 1), (2, 8, 0), (8, 0, 8)]),
-    # Neighbours in a register are in other blocks, the next ones in other rows.
+    # Neighbours in a register are in other blocks, the next in other rows.
     "blocks": Layout([(128, 2, 0)], [(2, 0, 32), (2, 1, 0), (32, 0, 1)]),
     "rows": Layout([(128, 2, 0)], [(2, 1, 0), (64, 0, 1)]),
     # Scales that do not fill a word.
@@ -42,7 +38,7 @@ class Case:
     layout: str
     scale: str = "f8E8M0FNU"
     block: int = 32
-    reference: int = 0  # with `finite`, if there is one
+    reference: int = 0  # with `finite`, if present
 
     @property
     def name(self):
@@ -62,7 +58,7 @@ class Case:
 
     @property
     def blocks(self):
-        """Which of its blocks each of a thread's columns is in."""
+        """Block index of each of a thread's columns."""
         return np.unique(self.columns // self.block, return_inverse=True)[1]
 
     def kernel(self):
@@ -129,7 +125,7 @@ class Case:
     def every_pair(self):
         """Codes of threads x rows x columns, and scales of threads x (rows, blocks)."""
         width = int(self.element[1])
-        codes = np.arange(256, dtype=np.uint8)  # of 4 bits: each 16 times
+        codes = np.arange(256, dtype=np.uint8)  # each 4-bit code occurs 16 times
         finite = np.isfinite(ref.decode(codes & (2**width - 1), self.element))
         size = self.rows * len(self.columns)
 
@@ -147,7 +143,7 @@ class Case:
         return np.tile(groups, (len(each), 1)), np.repeat(scales, self.rows * (self.blocks.max() + 1), 1)
 
     def mixed(self, threads):
-        """Any codes and scales, half of the threads without rare ones."""
+        """Draws any codes and scales, half of the threads without rare codes."""
         codes = test.rng.integers(0, 256, (threads, self.rows * len(self.columns)), np.uint8)
         scales = test.rng.integers(0, 256, (threads, self.rows * (self.blocks.max() + 1)), np.uint8)
         if self.reference:

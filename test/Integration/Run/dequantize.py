@@ -1,14 +1,12 @@
-"""mx.dequantize and mx.relayout on the GPU equal numpy, ml_dtypes and the CPU
-path in every bit.
+"""mx.dequantize and mx.relayout on the GPU equal numpy, ml_dtypes and the CPU path in every bit.
 
 RUN: %python %s mx-run %t sm_100a
 REQUIRES: compiler, numpy
 
-Every code with every scale, of every element type, to every result type, in both
-layouts; NVFP4 with factors whose products fall on, beside and near the middle
-of two results, or overflow, or are subnormal. Rows and columns that do not fill
-tiles; garbage in the slack of layouts that are read. Groups of rows, small and
-large, with ends that fill no tile.
+Covers every code with every scale, of every element type, to every result type, in both layouts; NVFP4 with factors
+that put results on or near the midpoint of two numbers, or that overflow or underflow to subnormals; rows and columns
+that do not fill tiles; garbage in the slack of input layouts; and small and large row groups with ends that fill no
+tile.
 """
 
 import mx_reference as ref
@@ -22,7 +20,7 @@ LAYOUTS = ["linear", "sf_128x4"]
 
 
 class Program(Function):
-    """One function of many operations, with the expected arrays."""
+    """Function of many operations, with the expected arrays."""
 
     def __init__(self):
         super().__init__()
@@ -39,7 +37,7 @@ class Program(Function):
 
 
 def scale_argument(program, scales, type_, layout):
-    """Scales as an argument, and their type."""
+    """Adds scales as an argument, and returns their type."""
     shape = "x".join(map(str, scales.shape))
     if layout == "linear":
         t = f"tensor<{shape}x{type_}>"
@@ -68,8 +66,8 @@ def add_dequantize(program, element):
 
 
 def decode_factors():
-    """Factors, and the results for which they are hard: 1 + 2^-8 is the middle
-    of two bf16, 1 + 2^-11 of two f16."""
+    """Factors, and the result types that make them hard: 1 + 2^-8 is the midpoint of two bf16 values, 1 + 2^-11 of two
+    f16 values."""
     yield from [(None, RESULTS), (1.0, RESULTS)]
     for middle, out in [(8, "bf16"), (9, "bf16"), (11, "f16"), (12, "f16")]:
         for ulps in (-1, 0, 1):
@@ -108,7 +106,7 @@ def add_nvfp4(program):
 
 
 def add_relayout(program, shape, type_):
-    """Of a matrix, or of a batch, of which each matrix has tiles of its own."""
+    """Adds the relayout of a matrix, or of a batch with separate tiles for each matrix."""
     scales = rng.integers(0, 256, shape).astype(np.uint8)
     linear, tl = scale_argument(program, scales, type_, "linear")
     tiles, tt = scale_argument(program, scales, type_, "sf_128x4")
@@ -120,7 +118,7 @@ def add_relayout(program, shape, type_):
 
 
 def add_groups(program, sizes, columns, spare=0):
-    """Rows of groups, of which small ones have wide tiles, and some of none."""
+    """Adds row groups: small groups with wide tiles, and rows outside of all groups."""
     ends = np.cumsum(sizes).astype(np.int32)
     used = int(ends[-1])
     rows = used + spare

@@ -1,14 +1,12 @@
-"""docs/reference/Spec.md, "Matmuls of dequantized operands": its domain is not a scale byte
-narrower or wider, and its bound is less than twice too wide. On sm_100a these are
-matmuls of bf16 by weights alone.
+"""docs/reference/Spec.md, "Matmuls of dequantized operands": checks that its domain is exact to a scale byte, and that
+its bound is less than twice too wide. On sm_100a these are only matmuls of bf16 by weights.
 
 RUN: %python %s mx-compile %t
 RUN: %python %s mx-compile %t --chip=sm_100a
 REQUIRES: compiler, numpy
 
-Compared with numpy in float64. --device takes another device than the simulator,
-whose tensor cores add in one way, and with --programs the programs are those that
-another run has compiled.
+Results are compared with numpy in float64. --device selects another device than the simulator, which implements a
+single order of sums; --programs reuses programs compiled by another run.
 """
 
 import mx_compiler as mx
@@ -17,12 +15,11 @@ import numpy as np
 from harness import Harness, to_array, widen
 
 E8M0, E4M3 = "f8E8M0FNU", "f8E4M3FN"
-# Scale bytes with which every element is exact.
+# Scale bytes that make every element exact.
 DOMAIN = {"f8E4M3FN": (3, 246), "f8E5M2": (10, 239), "f6E2M3FN": (0, 252),
           "f6E3M2FN": (0, 250), "f4E2M1FN": (0, 252)}
 NAN_SCALE = 255
-# Schedules of matmuls of bf16 by weights, whose operands go different ways; those of
-# the chip are in use.
+# Schedules of matmuls of bf16 by weights with different paths of the operands; the entry of the chip is used.
 CHIPS = {"sm_90a": {"weights": "tile = [64, 64, 64]"},
          "sm_100a": {"weights": "tile = [128, 64, 64]", "pairs": "tile = [256, 128, 64], strategy = #mxgpu.tcgen05_upcast_b<ctas = 2>"}}
 PAIRS = sorted({pair for e in DOMAIN for pair in ((e, E4M3), (E4M3, e))})
@@ -63,7 +60,7 @@ def programs():
 
 
 class Operand:
-    """Elements by codes and scales by bytes, and what they stand for."""
+    """Returns elements by codes and scales by bytes, and their values."""
 
     def __init__(self, element, codes, scales, nvfp4=False):
         self.element, self.codes, self.scales = element, codes, scales
@@ -77,7 +74,7 @@ class Operand:
 
 
 class Activations:
-    """Numbers of bf16, as they are."""
+    """Uses bf16 values unchanged."""
 
     def __init__(self, bits):
         self.bits = bits
@@ -94,7 +91,7 @@ def activations(values):
 
 
 def powers(exponents, k):
-    """Rows of equal numbers 2^exponent, as E4M3."""
+    """Returns rows of equal numbers 2^exponent, as E4M3."""
     exponents = np.asarray(exponents)
     codes = np.full((len(exponents), k), 0x38, np.uint8)  # 1.0
     scales = np.repeat(exponents[:, None] + 127, k // 32, 1).astype(np.uint8)
@@ -102,7 +99,7 @@ def powers(exponents, k):
 
 
 def numbers(values, scales):
-    """E4M3 elements whose product with the scales is `values`, exactly."""
+    """Returns E4M3 elements with `values` as their exact products with the scales."""
     factors = np.repeat(ref.decode_scale(scales), 32, axis=-1)
     codes = ref.encode((values / factors).astype(np.float32), E4M3)
     made = Operand(E4M3, codes, scales)
@@ -111,11 +108,11 @@ def numbers(values, scales):
 
 
 class Checks:
-    """A loaded program, and how its tensor cores add."""
+    """Loaded program, and the order of sums of its tensor cores."""
 
     def __init__(self, program, sums):
         self.program, self.sums = program, sums
-        # Whether A may have scales here.
+        # Scales of A are supported only here.
         self.scales_a = test.chip == "sm_90a"
 
     def require(self, name, good, found=""):
@@ -132,14 +129,14 @@ class Checks:
 
 
 def truncated(product):
-    """A single product as the tensor core gives it: towards zero."""
+    """Single product as returned by the tensor core: rounded towards zero."""
     units = np.trunc(product * 2.0**149) * 2.0**-149
     value = np.where(np.abs(product) < 2.0**-126, units, product)
     return np.where(np.abs(product) >= 2.0**128, np.copysign(np.inf, product), value)
 
 
 def single_elements(element, scale_bytes, block, nvfp4=False):
-    """A row for each scale and code, which stands at one place among zeros."""
+    """Returns a row for each scale and code, with the code at one place among zeros."""
     codes = np.arange(1 << int(element[1]), dtype=np.uint8)
     rows = len(scale_bytes) * len(codes)
     matrix = np.zeros((rows, 32), np.uint8)
@@ -149,8 +146,8 @@ def single_elements(element, scale_bytes, block, nvfp4=False):
 
 
 def check_operands(checks, name, one, other, swap, factors):
-    """`other` has rows of equal numbers `factors`. Elements are where they are not
-    zero, NaN or infinite; returns them, and what they were multiplied as."""
+    """Multiplies by `other`, with rows of equal numbers `factors`. Zero, NaN and infinite elements are ignored. Returns
+    the elements, and their values in the multiplication."""
     y = checks.matmul(name, other, one).T if swap else checks.matmul(name, one, other)
     # Zeros beside them are zeros, if the scale is a number.
     values, exact = ([m[i, i % 32] for i in range(len(m))] for m in (one.values, one.exact))
@@ -162,13 +159,13 @@ def check_operands(checks, name, one, other, swap, factors):
 
 
 def check_domain(checks, element, way):
-    """As operand A or B of elements, or as B of a way to multiply weights."""
+    """Checks elements as operand A or B, or as B in a mode of weight multiplication."""
     swap = way != "A"
     low, high = DOMAIN[element]
     tested = {0, 1, 2, 3, 4, low, low + 1, 127, high - 1, high, high + 1, 253, 254, 255}
     tested = sorted(tested | ({low - 1} if low else set()))
     one = single_elements(element, tested, 32)
-    # So that results are numbers of f32, or so that they are not.
+    # Results inside and outside of the range of f32.
     exponents = [0, 60, -60, 120, -120]
     factors = np.exp2(np.array(exponents, np.float64))
     name = {"A": f"{element}_{E4M3}", "B": f"{E4M3}_{element}"}.get(way, f"{way}_{element}")
@@ -204,7 +201,7 @@ def check_nvfp4(checks):
 
 
 def check_special(checks):
-    """Infinities and NaN against zeros and one another."""
+    """Checks infinities and NaN against zeros and one another."""
     infinity, nan = 0x7C, 0x7E
     codes = np.zeros((6, 64), np.uint8)
     codes[0, 5] = infinity
@@ -222,8 +219,8 @@ def check_special(checks):
 
 
 def check_activations(checks, way):
-    """All exponents of bf16, infinities and NaN, by weights that keep them, and that
-    bring products below and above the range of f32."""
+    """Checks all exponents of bf16, infinities and NaN, against weights that keep them, and weights with products below
+    and above the range of f32."""
     rng = np.random.default_rng(1)
     codes = np.arange(0, 1 << 16, 64) + rng.integers(0, 64, 1 << 10)
     codes = np.concatenate([codes, [0, 0x8000, 1, 0x7F, 0x80, 0x7F7F, 0x7F80, 0xFF80, 0x7FC0, 0x7F81]])
@@ -245,7 +242,7 @@ LEAST = 2.0**-126
 
 
 def get_bound(a, b, sums, parts=1, raised=True):
-    """As docs/reference/Spec.md has it."""
+    """Returns the bound of docs/reference/Spec.md."""
 
     def magnitude(x):
         x = np.abs(x)
@@ -259,7 +256,7 @@ def get_bound(a, b, sums, parts=1, raised=True):
 
 
 def check_bound(checks, name, a, b, entry, sums, parts=1):
-    """Whether results are within it, and the largest fraction of it."""
+    """Checks that results are within the bound; returns the largest used fraction."""
     if not checks.scales_a:
         a, entry = a if isinstance(a, Activations) else activations(a.values), f"weights_{E4M3}"
     y = checks.matmul(entry, a, b)
@@ -270,15 +267,15 @@ def check_bound(checks, name, a, b, entry, sums, parts=1):
 
 
 def row(k, first, others, scales):
-    """One row: the first element, and all others."""
+    """Returns a row of a first element and equal others."""
     values = np.full((1, k), others, np.float64)
     values[0, 0] = first
     return numbers(values, np.broadcast_to(np.asarray(scales, np.uint8), (1, k // 32)))
 
 
 def check_large_first(checks, sums):
-    """After a large product, units of the cut are 2^-9, of the sum 2^-7: each step
-    loses 16 almost whole ones of the former, or almost one of the latter."""
+    """After a large product, units of truncation are 2^-9 for terms and 2^-7 for the sum: each step loses almost 16
+    term units or almost one sum unit."""
     k = 2048
     cut = row(k, 2.0**8, 1.75 * 2.0**-5, 127), row(k, 2.0**8, 1.125 * 2.0**-4, 127)
     lost = row(k, 2.0**8, 1.75 * 2.0**-6, 127), row(k, 2.0**8, 1.125 * 2.0**-6, 127)
@@ -299,14 +296,14 @@ def check_tiny(checks, sums):
 
 
 def check_subnormal_operands(checks, sums):
-    """A subnormal operand counts as 2^-126: without that the bound is too small."""
+    """A subnormal operand counts as 2^-126: otherwise the bound would be too small."""
     a, b = np.zeros((1, 64)), np.zeros((1, 64))
     a[0, 0:16:4], b[0, 0:16:4] = 2.0**-133, 2.0**120
     a[0, 32:], b[0, 32:] = 1.75 * 2.0**-126, 1.125 * 2.0**95
     if checks.scales_a:
         a = numbers(a, np.array([[3, 1]], np.uint8))
         b = numbers(b, np.array([[247, 222]], np.uint8))
-    else:  # where a step has 16 adjacent products
+    else:  # a step covers 16 adjacent products
         a[0, :32], a[0, 32::16] = 0, 2.0**-133
         b[0, 32::16] = 2.0**120
         a, b = activations(b), numbers(a, np.array([[1, 1]], np.uint8))
@@ -316,7 +313,7 @@ def check_subnormal_operands(checks, sums):
 
 
 def check_large_sums(checks, sums):
-    """A sum after a step, not a product, overflows."""
+    """The sum after a step overflows, not a product."""
     y = []
     for places, scale in (((0, 1, 2), 127 + 127), ((0, 1, 4), 127 + 127), ((0, 1, 2), 127 + 100)):
         a, b = np.zeros((1, 64)), np.ones((1, 64))

@@ -1,12 +1,13 @@
-"""Numbers that follow from device memory are computed by the kernels that take them: no plan reads them, and they are right.
+"""Scalars computed from device memory stay in the kernels that use them: no plan reads them, and they are right.
 
 RUN: %python %s mx-run %t sm_90a mx-compile
 RUN: %python %s mx-run %t sm_100a mx-compile
 REQUIRES: compiler, numpy
 
-NVFP4 with its factor from mx.amax of the same tensor, against numpy; a factor that is no positive number makes all scales NaN,
-on the CPU path too. A matmul's alpha and a number that an epilogue and a simple kernel take. An array that is written between
-the read and its use, where the plan must read. Other numbers are small and whole: their results are compared bit by bit.
+Covers NVFP4 with its factor from mx.amax of the same tensor, against numpy; a factor that is not a positive number,
+which makes all scales NaN on the CPU path too; scalars used by a matmul's alpha, an epilogue and a simple kernel; and
+an array written between the read and its use, so the plan must read it. Other numbers are small integers, compared
+bit by bit.
 """
 
 import json
@@ -21,7 +22,7 @@ rng = test.rng
 
 
 def count_reads(steps):
-    """Steps of a plan that wait for the device."""
+    """Counts steps of a plan that wait for the device."""
     if isinstance(steps, dict):
         return ("read" in steps) + sum(map(count_reads, steps.values()))
     return sum(map(count_reads, steps)) if isinstance(steps, list) else 0
@@ -80,7 +81,7 @@ for value, bits in (0.0, 0), (np.inf, 0x7F800000), (np.nan, 0x7FC00000):
         test.refuse(f"expected a finite global_scale greater than 0, found the bits {bits}", caller,
                     [x, np.float32(value)], device=device, chip=test.chip)
 
-# A number that a matmul takes, its epilogue, and a simple kernel.
+# A scalar used by a matmul, its epilogue, and a simple kernel.
 TYPES = """!m = tensor<40x256xbf16>
 !e = tensor<40x256xf8E4M3FN>
 !s = tensor<40x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -131,7 +132,7 @@ run("epilogue", TYPES + HEAD + "(!y, !y) {\n" + READ + MATMUL + """  %y = mx.mat
 }
 """, inputs, [(-12 * matmul + 3).astype(np.float32), (-12 * matmul + 7).astype(np.float32)])
 
-# The array changes between the read and the kernel, which must not see that.
+# The array changes between the read and the kernel, which must use the old value.
 run("changed", """#id = affine_map<(i) -> (i)>
 func.func @main(%n: tensor<3xf32>, %m: tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>) {
   %c0 = arith.constant 0 : index

@@ -1,6 +1,6 @@
-"""mx.dispatch, mx.collect and mx.collect_pairs on 2 to 5 ranks, which are threads of mx-run: every byte that docs/reference/Spec.md
-specifies equals what NumPy computes, on the reference path and on a simulated device, for any experts, choices, types
-of ids, wires and payloads, with ranks that have no tokens, and with less room than there are rows.
+"""mx.dispatch, mx.collect and mx.collect_pairs on 2 to 5 ranks, threads of mx-run. Every byte specified in
+docs/reference/Spec.md equals NumPy's, on the reference path and on a simulated device, for all experts, choices, types
+of ids, wires and payloads, with ranks without tokens, and with less room than rows.
 
 RUN: env MX_CUDA_DRIVER=none %python %s mx-run %t
 REQUIRES: compiler, numpy
@@ -153,7 +153,7 @@ cases = [Case(2, 16, 4, 2, counts=[16, 5]), Case(3, 9, 1, 1, "i64", 68, "f8E4M3F
 for case in test.select(case.draw(path) for case in cases for path in PATHS):
     case.check()
 
-# Elements of every kind, as they lie in memory.
+# Elements of every kind, in memory order.
 WINDOW = """
 mx.group @ep size = 3 tokens = 4
 func.func @main(%ids: tensor<?x1xi32>, %x: tensor<?x{shape}x{type}>) -> tensor<12x{shape}x{type}> {{
@@ -179,7 +179,7 @@ for kind, dtype, shape in [("i1", "?", "5"), ("f6E3M2FN", "u1", "3"), ("i8", "i1
 
 
 def refuse(message, change, program=PROGRAM, results=len(RESULTS)):
-    """What a rank may not do is said in the same words on both paths."""
+    """Checks that both paths refuse a rank's violation in the same words."""
     case = Case(2, 16, 4, 2, counts=[16, 5])
     case.draw(None)
     change(case)

@@ -5,15 +5,13 @@ RUN: env MX_CHIP=sm_120a MX_ELEMENT_SEED=1001 %python %s mx-run %t
 TIER: slow
 REQUIRES: compiler, numpy
 
-Expressions of the functions in test/python/element_functions.py, 1 to 8 deep, on
-numbers at the edges of their types. Many of them are one region: each has rows
-of its own. As epilogue of a matmul on sm_100a the results are seen whole; as
-prologue of a quantizer on sm_90a, one of whose inputs is quantized already, as
-a hash of their bits that E4M3 holds. With MX_CHIP=sm_120a both run there. Of NaN, bits
-that are stored are free.
+The test generates expressions of the functions in test/python/element_functions.py, 1 to 8 deep, on numbers at the
+edges of their types. A region contains many expressions, each with separate rows. In the epilogue of a matmul on
+sm_100a, results are fully visible; in the prologue of a quantizer on sm_90a, with a quantized input among others,
+results are hashed to values that E4M3 represents. With MX_CHIP=sm_120a both run there. NaN bits are unspecified.
 
-MX_ELEMENT_SECONDS: how long, 45 by default; MX_ELEMENT_SEED: where to begin;
-MX_ELEMENT_ROWS: rows of an expression, 8 by default, of 512 in a program.
+MX_ELEMENT_SECONDS: duration, 45 by default; MX_ELEMENT_SEED: first seed; MX_ELEMENT_ROWS: rows of an expression, 8 by
+default, of 512 in a program.
 """
 
 import os
@@ -33,13 +31,13 @@ first_seed = int(os.environ.get("MX_ELEMENT_SEED", "1"))
 ROWS, COLUMNS = 512, 32
 EACH = int(os.environ.get("MX_ELEMENT_ROWS", "8"))  # rows of an expression
 COUNT = ROWS // EACH
-# Each kind of kernel once, on the two older chips or on the one that MX_CHIP names.
+# Each kind of kernel once, on the two older chips or on the chip MX_CHIP.
 CHIPS = {"matmul": CHIP, "quantizer": CHIP if IS_MMA_SYNC else "sm_90a"}
 SCHEDULE = adapt_schedule(f"tile = [128, {COLUMNS}, 128], stages = 2, epilogue = direct")
-# What a region gets; "q" is the number that an element and its scale stand for.
+# Inputs of a region; "q" is a dequantized number.
 INPUTS = {"a": "f32", "b": "f32", "c": "bf16", "d": "bf16", "e": "f16", "f": "f16", "i": "i32", "j": "i32",
           "q": "bf16"}
-# As bits, and as mx-run reads them.
+# As bits, and in the input form of mx-run.
 DTYPES = {"f32": ("u4", "f4"), "bf16": ("u2", "u2"), "f16": ("u2", "f2"), "i32": ("u4", "i4"), "q": ("u1", "u1")}
 EDGES = {
     "f32": [0x00000000, 0x80000000, 0x00000001, 0x807FFFFF, 0x00800000, 0x3F800000, 0xBF800000, 0x3F000000,
@@ -55,7 +53,7 @@ EDGES["f16"] = [0x0000, 0x8000, 0x0001, 0x83FF, 0x0400, 0x3C00, 0xBC00, 0x3800, 
 
 
 def make_bits(rng, of):
-    """A third each of edges, any bits, and numbers of moderate size."""
+    """Draws a third each of edges, any bits, and numbers of moderate size."""
     shape, width = (ROWS, COLUMNS), table.BITS[of]
     random = rng.integers(0, 1 << width, shape, np.uint64)
     if of == "i32":
@@ -77,7 +75,7 @@ def to_numbers(bits, of):
 
 
 class Expression:
-    """A few operations, each of which uses the result before it."""
+    """Returns a chain of a few operations, each using the previous result."""
 
     def __init__(self, rng, index, names):
         self.lines, self.steps = [], []
@@ -102,8 +100,7 @@ class Expression:
 
     @staticmethod
     def choose(rng, of, known):
-        """Any type that takes `last` first, then a function of it: conversions
-        are many, and would be most of what is drawn."""
+        """Chooses a type that accepts `last` first, then a function of it: otherwise, conversions would dominate."""
         able = [f for f in table.FUNCTIONS if of in f.operands and set(f.operands) <= known]
         converts = [f for f in able if f.operands == [of] and f.result not in (of, "i1")]
         others = [f for f in able if f not in converts]
@@ -114,7 +111,7 @@ class Expression:
 
     @staticmethod
     def pick(rng, pool, of, last):
-        """Another one than `last`, mostly: much folds with itself."""
+        """Picks a value, mostly not `last`: many operations fold if both operands are equal."""
         fitting = [value for value in pool if value[1] == of]
         others = [value for value in fitting if value != last]
         if others and rng.random() < 0.9:
@@ -122,7 +119,7 @@ class Expression:
         return fitting[rng.integers(len(fitting))]
 
     def evaluate(self, inputs):
-        """The result, or None where a function has no model."""
+        """Returns the result, or None if a function has no model."""
         values = dict(inputs)
         for (name, _), function, operands, constant in self.steps:
             arguments = [values[operand] for operand, _ in operands]
@@ -134,8 +131,8 @@ class Expression:
 
 
 def as_f32(value, of, prefix):
-    """Lines that make an f32 of a value of any type, its name, and a model:
-    floats as they are, of integers and f64 all bits, folded into 23."""
+    """Returns lines that convert a value of any type to f32, its name, and a model: floats unchanged, integers and f64
+    with all bits folded into 23."""
     lines, n = [], iter(range(100))
 
     def add(text):
@@ -202,7 +199,7 @@ CONSTANTS = """
 
 
 def region(expressions):
-    """All of them, and of each row the one that it belongs to."""
+    """Evaluates all expressions, and selects one for each row."""
     lines = [CONSTANTS.format(each=EACH)]
     for i, expression in enumerate(expressions):
         more, result, _ = as_f32(*expression.result, f"r{i}")
@@ -271,7 +268,7 @@ def make_program(kind, expressions):
 
 
 def observe(kind, program, inputs, scales):
-    """What both paths give, as float64 arrays."""
+    """Returns the results of both paths, as float64 arrays."""
     def zeros(rows):
         return np.zeros((rows, 32), np.uint8)
 
@@ -288,7 +285,7 @@ def observe(kind, program, inputs, scales):
         if kind == "matmul":
             found[device] = results[0].astype(np.float64)
         else:
-            # Integers from 0 to 15: E4M3 holds them whatever the power of two.
+            # Integers from 0 to 15, which E4M3 represents with any scale.
             found[device] = ref.real(*results, "f8E4M3FN")
     return found
 

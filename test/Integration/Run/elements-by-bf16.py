@@ -1,13 +1,11 @@
-"""Matmuls of elements with scales by a B of bf16 equal numpy in every byte, on the
-simulator and on the CPU path.
+"""Matmuls of scaled elements by a bf16 B equal numpy in every byte, on the simulator and on the CPU path.
 
 RUN: %python %s mx-run %t
 REQUIRES: compiler, numpy
 
-Random shapes, formats, forms and tiles: one matrix, split reductions, groups of rows,
-groups with a matrix each, rows that are added to others, and parts with an epilogue; B as
-it is, and with its reduction permuted before.
-Operands are small numbers, whose sums are exact in any order."""
+Shapes, formats, forms and tiles are random: one matrix, split reductions, row groups, groups with a matrix each,
+scattered sums of rows, and parts with an epilogue; B is in order, or its reduction is permuted before. Operands are
+small numbers with exact sums in any order."""
 
 import mx_reference as ref
 import numpy as np
@@ -52,7 +50,7 @@ class Case:
 
 
 def make(case):
-    """The program, its arguments, and the expected result."""
+    """Returns the program, its arguments, and the expected result."""
     rng, m, n, k = case.rng, case.m, case.n, case.k
     scale = "f8E4M3FN" if case.block == 16 else "f8E8M0FNU"
     parts, groups = (2 if case.kind == "parts" else 1), case.groups

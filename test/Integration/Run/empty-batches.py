@@ -3,10 +3,9 @@
 RUN: %python %s mx-opt mx-run %t
 REQUIRES: compiler, numpy
 
-One program has all forms, with static and with dynamic sizes: block-scaled operands,
-quantized weights, an accumulation, and linalg.batch_matmul
-after mx-quantize-matmuls. NumPy gives the results: no elements, zeros where there is
-no reduction, or what was accumulated to.
+One program contains all forms, with static and with dynamic sizes: block-scaled operands, quantized weights, an
+accumulation, and linalg.batch_matmul after mx-quantize-matmuls. NumPy computes the results: no elements, zeros for an
+empty reduction, or the initial accumulator.
 """
 
 import numpy as np
@@ -15,12 +14,12 @@ from harness import Harness
 test = Harness("mx_opt", "mx_run", "folder")
 BYTES = {"f32": np.float32, "bf16": np.uint16}
 
-# What is multiplied: its batch, m, n, k.
+# Sizes of matmuls: batch, m, n, k.
 SIZES = [((0,), 4, 8, 32), ((2,), 0, 8, 32), ((2,), 4, 0, 32), ((2,), 4, 8, 0)]
 
 
 class Program:
-    """A function with the results of all its matmuls."""
+    """Function with the results of all its matmuls."""
 
     def __init__(self, dynamic):
         self.dynamic = dynamic
@@ -63,7 +62,7 @@ class Program:
 
 
 for dynamic in (False, True):
-    # Where types do not tell sizes, kernels are the same for all of them.
+    # With dynamic types, all sizes share the kernels.
     program = Program(dynamic)
     for sizes in SIZES[:1] if dynamic else SIZES:
         program.add_matmuls(*sizes)

@@ -1,13 +1,12 @@
-"""f16_scale_range with expert groups: each expert group has windows of its own, and what lies outside
-of it says nothing about them. Same bits as without it.
+"""f16_scale_range with expert groups: each expert group uses separate windows, unaffected by data outside of it. The
+bits are the same as without f16_scale_range.
 
 RUN: env MX_CHIP=sm_90a MX_SIM_TENSOR_SUMS=truncated %python %s mx-run %t
 REQUIRES: compiler, numpy
 
-Groups of rows, masked ones and groups of a reduction, of any sizes, whose scales are
-of other kinds each. Compared bit for bit with the same schedule in bf16, and with
-numpy in float64. Padding has NaN: scales of rows and blocks that do not exist, rows and
-segments of no expert group.
+Covers row groups, masked groups and groups of a reduction, of any sizes, with scales of different kinds. Results are
+compared bit for bit with the same schedule in bf16, and with numpy in float64. Padding is NaN: scales of nonexistent
+rows and blocks, rows and segments outside of all expert groups.
 """
 
 import mx_reference as ref
@@ -50,7 +49,7 @@ func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: tensor<{g}xi32>,
 """
 
 def operand(rng, rows, k, kind):
-    """Codes and scales; the last block may be short."""
+    """Returns codes and scales; the last block may be short."""
     blocks = -(-k // 32)
     if not rows or not blocks:
         return np.zeros((rows, k), np.uint8), np.zeros((rows, blocks), np.uint8)
@@ -84,7 +83,7 @@ class Rows:
 
 
 class Masked:
-    """Groups that have the first rows of matrices."""
+    """Expert groups with the first rows of matrices."""
 
     def __init__(self, rng, sizes, kinds, m, n, k):
         arrays, self.matmuls = [], []
@@ -112,7 +111,7 @@ class Reduction:
             scales = np.full((rows, cap // 32), NAN_SCALE, np.uint8)
             starts = ref.group_starts(ends)
             for start, end, size, kind in zip(starts, starts[1:], sizes, kinds):
-                # Zeros up to the end of a segment, as quantizers leave it.
+                # Zeros up to the end of a segment, as left by quantizers.
                 codes[:, start:end] = 0
                 scales[:, start // 32:end // 32] = 0
                 own, own_scales = operand(rng, rows, size, kind[which])
@@ -127,8 +126,7 @@ class Reduction:
 
 
 KINDS = {"rows": Rows, "masked": Masked, "reduction": Reduction}
-# What groups are of, their sizes, rows, columns and reduction, the schedule, and the
-# kinds of scales of A and B of each.
+# Kind of groups, their sizes, rows, columns and reduction, the schedule, and the kinds of scales of A and B of each.
 CASES = [
     ("reduction", (100, 0, 256, 33), (130, 70, 0), "tile = [128, 64, 64]",
      ["full even", "full full", "zeros full", "full tiny"]),

@@ -1,12 +1,11 @@
-"""f16_scale_range changes how a matmul is computed, and not what: units whose scales lie
-within a window go through f16, others through bf16 relative to references, if they have no
-NaN, and the rest through bf16, with the same bits.
+"""f16_scale_range changes the computation of a matmul but not its result. Units with scales within a window use f16;
+other units use bf16 relative to references if they contain no NaN, and plain bf16 otherwise, all with the same bits.
 
 RUN: env MX_CHIP=sm_90a MX_SIM_TENSOR_SUMS=truncated %python %s mx-run %t
 REQUIRES: compiler, numpy
 TIER: slow
 
-Compared bit for bit with the same schedule without it, and with numpy in float64.
+Results are compared bit for bit with the same schedule without f16_scale_range, and with numpy in float64.
 """
 
 import mx_reference as ref
@@ -45,22 +44,22 @@ CASES = [("even", "even", (256, 128, 64), "[256, 128, 64]"),
          ("deepest-ends", "deepest-ends", (128, 128, 64), "[128, 64, 64]"),
          ("forty-subnormals", "large-subnormals", (256, 128, 64), "[256, 128, 64]"),
          ("forty-zeros", "even", (256, 128, 160), "[256, 128, 64]"),
-         # Not, by one scale, and with all scales that are numbers.
+         # Not in f16, because of a single scale; and with all scales except NaN.
          ("over", "forty", (128, 128, 64), "[128, 128, 64]"),
          ("under", "forty", (128, 128, 64), "[128, 128, 64]"),
          ("all", "all", (128, 128, 96), "[128, 128, 64]"),
-         # NaN where the tile itself fits f16, in A or B, or beside one that does not.
+         # NaN in a tile that fits f16, in A or B, or beside a tile that does not.
          ("forty", "even-nans", (128, 128, 64), "[128, 128, 64]"),
          ("even-nans+forty", "even", (256, 128, 64), "[256, 128, 64]"),
          ("even+forty-nans", "forty+even-nans+even", (200, 300, 96), "[128, 128, 64]"),
          ("forty", "forty-nans", (128, 128, 1056), "[128, 128, 64]"),
-         # All three ways beside each other.
+         # All three modes side by side.
          ("even+forty+all+nan", "even+large+even-nans", (512, 384, 64), "[128, 128, 64]"),
          ("even+even+forty+even+over+even", "even+forty", (700, 256, 64), "[256, 128, 64]")]
 
 
 def fits(codes, scales):
-    """Of each 128 rows, whether they fit f16, bf16, and have no NaN."""
+    """Tests, for each 128 rows, whether they fit f16, fit bf16, and contain no NaN."""
     found = []
     for row in range(0, len(codes), 128):
         some, of = codes[row:row + 128], scales[row:row + 128]

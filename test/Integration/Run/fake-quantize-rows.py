@@ -1,15 +1,14 @@
-"""Fake quantization along rows: mx.quantize and mx.dequantize, fused into one kernel,
-give the bits of both kernels and of the CPU path.
+"""Fake quantization along rows: mx.quantize and mx.dequantize, fused into one kernel, give the bits of both kernels and
+of the CPU path.
 
 RUN: %python %s mx-run %t sm_90a
 RUN: %python %s mx-run %t sm_100a
 REQUIRES: compiler, numpy
 TIER: slow
 
-Every element type, rounding of scales and type of values; random bits, NaN and
-infinities among them; rows and columns that do not fill tiles; NVFP4 with both
-factors, stochastic rounding, a gather, groups of rows, prologues and values side by side. Where
-elements are returned too nothing is one kernel, which is what it is compared with.
+Covers every element type, rounding of scales and type of values; random bits, including NaN and infinities; rows and
+columns that do not fill tiles; NVFP4 with both factors, stochastic rounding, a gather, row groups, prologues and values
+side by side. Returning elements too prevents the fusion; these kernels are the reference.
 """
 
 import numpy as np
@@ -22,7 +21,7 @@ DTYPES = {"bf16": np.uint16, "f16": np.uint16, "f32": np.uint32}
 
 
 def numbers(type_, shape):
-    """Bits of numbers of many magnitudes, and some of anything."""
+    """Draws bits of numbers of many magnitudes, and some random bits."""
     if type_ == "f32":
         x = rng.normal(size=shape) * np.exp2(rng.integers(-30, 30, shape))
         bits = x.astype(np.float32).view(np.uint32)

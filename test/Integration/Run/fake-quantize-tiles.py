@@ -1,19 +1,17 @@
-"""Fake quantization along columns, along both axes, of squares and of batches: mx.quantize
-and mx.dequantize, fused into one kernel, give the bits of both kernels and of the CPU path.
+"""Fake quantization along columns, along both axes, of squares and of batches: mx.quantize and mx.dequantize, fused
+into one kernel, give the bits of both kernels and of the CPU path.
 
 RUN: %python %s mx-run %t sm_90a formats
 REQUIRES: compiler, numpy
 
-The formats are here on sm_90a; the rest is in fake-quantize-tiles-*.test.
+This file covers the formats, on sm_90a; fake-quantize-tiles-*.test cover the rest.
 
-Each case has three programs. The first returns elements and scales too, so that nothing
-is one kernel; the second returns values only; the third those of the last result, and
-bytes of the others. Random bits, NaN and infinities among them, and blocks of zeros; rows
-and columns that do not fill tiles; every element type, rounding of scales and type of
-numbers; NVFP4 with both factors, stochastic rounding, gathers, groups of rows, prologues,
-values side by side, the largest magnitude. Columns of groups are a ragged reduction, which
-matmuls read: one with rows of 1 gives the numbers (on sm_90a, where matmuls dequantize
-before).
+Each case consists of three programs. The first returns elements and scales too, which prevents fusion; the second
+returns only values; the third returns the values of the last result, and bytes of the others. Covers random bits,
+including NaN and infinities, and blocks of zeros; rows and columns that do not fill tiles; every element type, rounding
+of scales and type of numbers; NVFP4 with both factors, stochastic rounding, gathers, row groups, prologues, values side
+by side, amax. Columns of groups are a ragged reduction, which matmuls read: a matmul with rows of 1 returns the numbers
+(on sm_90a, where matmuls dequantize before).
 """
 
 import re
@@ -31,7 +29,7 @@ KINDS = [BYTES, NUMBERS, MIXED]
 
 
 def random_bits(dtype, shape):
-    """Numbers of many magnitudes, some of anything, and blocks of zeros in both directions."""
+    """Draws numbers of many magnitudes, some random bits, and blocks of zeros in both directions."""
     x = rng.normal(size=shape) * np.exp2(rng.integers(-30, 30, shape))
     if dtype == "f16":
         bits = (rng.normal(size=shape) * 8).astype(np.float16).view(np.uint16)
@@ -54,7 +52,7 @@ class Case:
         return str({k: v for k, v in self.__dict__.items() if k != "self"})
 
     def types(self, axis):
-        """Of elements, scales and numbers."""
+        """Types of elements, scales and numbers."""
         rows, columns = (self.rows, self.columns) if axis else (self.columns, self.rows)
         if self.concat:
             rows, columns = (rows, 2 * columns) if axis else (2 * rows, columns)
@@ -77,7 +75,7 @@ class Case:
         return self.axes * (1 if self.concat else self.values)
 
     def size(self, axis, what):
-        """Of a dynamic dimension."""
+        """Value of a dynamic dimension."""
         if not self.dynamic:
             return ""
         return "%r" if axis or what != 1 else "%b"
@@ -184,8 +182,8 @@ class Case:
         return arrays
 
     def rows_of_one(self, arrays):
-        """Elements and scales of 64 rows over the reduction: row j is 1 at the j-th of each
-        group's rows, and at every 64th after it."""
+        """Elements and scales of 64 rows over the reduction: row j is 1 at the j-th of each group's rows, and at every
+        64th after it."""
         capacity = -(-(self.rows + 127 * self.groups) // 128) * 128
         one = np.zeros((64, capacity), np.uint8)
         ends, begin, start = next(a for a in arrays if a.dtype == np.int32 and a.shape == (self.groups,)), 0, 0
@@ -219,7 +217,7 @@ def formats():
 
 
 def forms():
-    """All that an operation may have."""
+    """All options of an operation."""
     yield Case(96, 160, [1, 0], element="f4E2M1FN", block=16)
     yield Case(160, 96, [0], element="f4E2M1FN", block=16, out="f32", tiled=False)
     yield Case(128, 160, [0, 1], element="f4E2M1FN", seed=True)
@@ -251,7 +249,7 @@ for case in test.select(cases):
     for kind in (NUMBERS, MIXED):
         found, launches = run(case, arrays, kind)
         for i, (own, array) in enumerate(zip(found, expected)):
-            # Rows of no group have no particular numbers.
+            # Rows outside of all groups are unspecified.
             part = np.s_[:-case.ungrouped] if case.ungrouped and len(own) == case.rows else ()
             test.expect(f"{kind}, result {i}", own, array, part)
         if not any("quantize_dequantize" in name for name in launches):

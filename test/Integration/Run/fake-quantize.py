@@ -1,11 +1,10 @@
-"""Destinations that a program asks for dequantized, on the CPU path and the simulator:
-they equal mx.dequantize of what a quantizer without them writes, in every bit.
+"""Dequantized destinations, on the CPU path and the simulator: they equal mx.dequantize of the results of a quantizer
+without them, in every bit.
 
 RUN: %python %s mx-run %t
 REQUIRES: compiler, numpy
 
-fake-quantize-rows.py and -tiles.py have what mx-fuse-fake-quantize makes of pairs; here
-nothing is fused.
+fake-quantize-rows.py and -tiles.py cover pairs fused by mx-fuse-fake-quantize; here, there is no fusion.
 """
 
 from typing import NamedTuple
@@ -18,8 +17,8 @@ rng = test.rng
 
 
 class Case(NamedTuple):
-    """A quantization of a matrix of bf16; `written` has the shapes of the elements and
-    scales that each axis gives, of which the first may be dequantized alone."""
+    """Quantization of a bf16 matrix. `written` contains the shapes of each axis' elements and scales; the first may be
+    dequantized alone."""
     shape: str
     element: str
     written: list
@@ -61,8 +60,8 @@ CASES = {
 
 
 def program(case, dequantized):
-    """Returns the values of all axes, and the amax. The quantizer dequantizes the first
-    `dequantized` of them, and mx.dequantize the others."""
+    """Returns the values of all axes, and the amax. The quantizer dequantizes the first `dequantized` of them, and
+    mx.dequantize the others."""
     lines, outs, returned = [], [], []
     for i, (elements, scales) in enumerate(case.written):
         if i < dequantized:

@@ -1,14 +1,13 @@
-"""Fragments that threads read from shared memory, relabel and write there again equal
-numpy's, and so do the scales of their elements.
+"""Fragments that threads read from shared memory, relabel and write back equal numpy's, and so do the scales of their
+elements.
 
 RUN: %python %s mx-compile %t sm_90a
 RUN: %python %s mx-compile %t sm_100a
 REQUIRES: compiler, numpy
 
-Bulk copies fill buffers in every swizzle, with one panel and more, of elements of 4, 6,
-8, 16 and 32 bits. Layouts are those of operands of wgmma, and random ones: each bit of a
-row or column is one of a thread's number or of a register's, in any order. Every
-element of memory is a different one as far as its bits go. --seed takes others.
+Bulk copies fill buffers in every swizzle, with one panel and more, of elements of 4, 6, 8, 16 and 32 bits. Layouts are
+the operand layouts of wgmma, and random layouts: each bit of a row or column belongs to the thread or to the register
+index, in any order. Elements of memory are distinct as far as their bits allow. --seed draws others.
 """
 
 import random
@@ -32,12 +31,12 @@ B_LOAD = Layout([(2, 1, 0), (4, 2, 0), (4, 8, 0), (4, 32, 0)],
                 [(2, 0, 1), (2, 0, 2), (4, 0, 4), (4, 0, 16)])
 B_USE = Layout([(2, 1, 0), (4, 8, 0), (4, 2, 0), (4, 32, 0)],
                [(2, 0, 1), (2, 0, 8), (4, 0, 16), (4, 0, 2)])
-# 96 rows: the highest mode has any size.
+# 96 rows: the highest mode can be of any size.
 ODD = Layout([(32, 0, 2), (2, 4, 0)], [(2, 0, 1), (4, 1, 0), (12, 8, 0)])
 
 
 def scramble(rng, rows, columns, threads, paired):
-    """A layout of so many rows and columns, powers of two, by single bits."""
+    """Draws a layout by single bits; rows, columns and threads are powers of two."""
     bits = [(2, 1 << i, 0) for i in range(rows.bit_length() - 1)]
     bits += [(2, 0, 1 << i) for i in range(columns.bit_length() - 1)]
     first = [bits.pop(bits.index((2, 0, 1)))] if paired else []
@@ -66,7 +65,7 @@ class Case:
                 f"panels {self.panels}\n  {self.load}\n  {self.use}")
 
     def pieces(self, shape, swizzle):
-        """The type of a buffer and of the boxes of which it consists, and how many."""
+        """Returns the type of a buffer, the type of its boxes, and their number."""
         bytes_ = shape[1] * BITS[self.held] // 8
         panels = bytes_ // SWIZZLES[swizzle] if swizzle else 1
         if not swizzle and shape == self.shape:
@@ -169,8 +168,8 @@ class Case:
 
 
 class ScaleCase:
-    """Scales of the elements that each thread holds of each box, in a row of the result;
-    with a block of 1 the fragment is one of scales."""
+    """Scales of each thread's elements in each box, in a row of the result; with a block of 1 the fragment contains
+    scales."""
 
     def __init__(self, element, tiles, layout, block, extent=None):
         self.element, self.tiles, self.layout, self.block, self.extent = element, tiles, layout, block, extent
@@ -272,7 +271,7 @@ class ScaleCase:
 def make_cases(rng):
     cases = []
     for swizzle in SWIZZLES:
-        # Operands of wgmma, where rows of the buffer are so long.
+        # Operands of wgmma, if rows of the buffer are long enough.
         if swizzle in ("", "sw64"):
             cases.append(Case("f8E4M3FN", swizzle, A_LOAD, A_USE, panels=1, out="sw64"))
             cases.append(Case("i8", swizzle, B_LOAD, B_USE, out="sw64", spread=True))
@@ -289,7 +288,7 @@ def make_cases(rng):
                 threads = 32 << rng.randrange(3)
                 rows = max(4 << rng.randrange(6), 32 * threads // (bits * columns) or 1)
                 if swizzle and columns * bits // 8 > width:
-                    rows = max(rows, 8)  # as many as the swizzle repeats after
+                    rows = max(rows, 8)  # period of the swizzle
                 while rows * columns * bits < 32 * threads:
                     rows *= 2
                 while rows * columns > 256 * threads:
@@ -315,7 +314,7 @@ def make_cases(rng):
             threads *= 2
         cases.append(ScaleCase("f8E8M0FNU", (1, 2), scramble(rng, rows, columns, threads, False), block,
                                rng.choice([None, 1, 3])))
-    # Of mma.sync with block scales (PTX ISA, m16n8k32), and random ones.
+    # Operands of mma.sync with block scales (PTX ISA, m16n8k32), and random layouts.
     for tiles, layout in (((1, 1), Layout([(4, 0, 1), (8, 1, 0)], [(2, 8, 0)])),
                           ((2, 2), Layout([(4, 0, 1), (8, 1, 0)], [(2, 0, 4), (8, 8, 0)]))):
         cases.append(ScaleCase("f8E8M0FNU", tiles, layout, 1, rng.choice([None, 3])))

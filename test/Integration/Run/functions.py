@@ -1,11 +1,11 @@
-"""Every function that mx-expand-math takes: the simulator gives the bits of the CPU path, and neither is
-off by more than docs/reference/Math.md says.
+"""Every function of mx-expand-math: the simulator gives the bits of the CPU path, and the errors are within
+docs/reference/Math.md.
 
 RUN: %python %s mx-run %t
 REQUIRES: compiler, numpy
 
-f32 by exponent, at random and at edges; all numbers of bf16 and f16. MX_MATH_ROUNDS asks for more
-random ones.
+f32 by exponent, at random and at edges; all values of bf16 and f16. MX_MATH_ROUNDS sets the number of additional
+random rounds.
 """
 
 import os
@@ -20,7 +20,7 @@ from math_oracle import FUNCTIONS, LONG, TYPES, check_oracle, measure
 test = Harness("mx_run", "folder", "*names")
 only = test.names
 ROUNDS = int(os.environ.get("MX_MATH_ROUNDS", "1"))
-SIZE = 256  # of a side: all numbers of 16 bits
+SIZE = 256  # rows and columns: all numbers of 16 bits
 BINARY = {"atan2": "f", "powf": "f", "fpowi": "i"}
 NAMES = [name for name in sorted(FUNCTIONS) if not only or name in only]
 
@@ -92,7 +92,7 @@ def make_floats(rng, count):
 
 
 def make_others(rng, x):
-    """Second operands: such that powers are mostly finite, any, and edges."""
+    """Draws second operands: mostly with finite powers, then any numbers, and edges."""
     count = x.size
     fits = np.float32(rng.uniform(-150, 130, count) / np.log2(abs(x.astype(np.float32))))
     whole = np.float32(rng.integers(-12, 13, count))
@@ -144,7 +144,7 @@ def compare(dtype, name, operands, results, bound):
 
 np.seterr(all="ignore")
 rng = np.random.default_rng(16)
-# The oracle is worth what a second one says, of more digits.
+# Verify the oracle with a second oracle of more digits.
 sample = np.concatenate([make_floats(rng, 1 << 14)[::31], np.float32([16367173 * 2.0**72, 1e-8, -0.99999994])])
 second, integers = make_others(rng, sample)
 for name in NAMES:

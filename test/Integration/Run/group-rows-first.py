@@ -1,5 +1,5 @@
-"""mx.group_rows with `first`: expert g is the one that ids call first + g. NumPy says which pairs that are, for ids of both
-types, also negative ones and those at the ends of their types.
+"""mx.group_rows with `first`: id first + g selects expert g. NumPy computes the expected pairs, for ids of both types,
+including negative ids and the limits of their types.
 
 RUN: env MX_CUDA_DRIVER=none %python %s mx-run %t
 REQUIRES: compiler, numpy

@@ -1,12 +1,12 @@
 """mx.group_rows sorts pairs of a token and an expert: every byte of rows, slots, ends and count equals numpy's stable
-sort, on the CPU path and on every kind of chip, under two orders of threads.
+sort, on the CPU path and on every kind of chip, under two thread orders.
 
 RUN: %python %s mx-run %t
 REQUIRES: compiler, numpy
 
-Ids are uniform, all of one expert, negative, not below the number of experts, at the limits of their type, or twice the
-same of a token; there are no tokens, one expert, and pairs of several chunks of 128 and parts of 4096. Places are as many as
-pairs that have an expert, one more, one fewer, none, or twice as many.
+Ids are uniform, all of one expert, negative, too large, at the limits of their type, or repeated within a token. There
+are no tokens, one expert, and pairs of several chunks of 128 and parts of 4096. The number of places equals the pairs
+with an expert, one more, one fewer, zero, or twice as many.
 """
 
 import numpy as np
@@ -56,7 +56,7 @@ def group(ids, experts, places):
     return rows, slots, np.minimum(ends, places).astype(np.int32), np.array(len(pairs), np.int32)
 
 
-CASES = [  # kind, tokens, choices, experts, integers, places beside those that are needed, dynamic
+CASES = [  # kind, tokens, choices, experts, integers, surplus places, dynamic
     ("distinct", 300, 8, 32, "i32", 0, True),
     ("distinct", 700, 3, 8, "i64", 1, False),
     ("uniform", 1024, 2, 5, "i32", -1, True),

@@ -1,12 +1,11 @@
-"""Results of grouped matmuls that are scattered, made of parts, or quantized,
-and of groups that have the first rows of matrices, equal numpy in every byte, on the simulator and on the CPU path.
+"""Results of grouped matmuls that are scattered, made of parts, or quantized, and of expert groups with the first rows
+of matrices, equal numpy in every byte, on the simulator and on the CPU path.
 
 RUN: %python %s mx-run %t 30
 REQUIRES: compiler, numpy
 
-Operands are small numbers, whose sums are exact in any order, so that what is
-computed of them is known to the last bit. Groups are those of grouped-sim.test;
-slack is NaN.
+Operands are small numbers with exact sums in any order, so that results are known to the last bit. Groups match
+grouped-sim.test; slack is NaN.
 """
 
 import os
@@ -53,7 +52,7 @@ TWO = """%h0 = arith.mulf %x0, %x1 : f32
 
 
 def share_rows(parts, warps):
-    """A schedule by mma.sync in which warps have some columns of each matrix."""
+    """Returns an mma.sync schedule that divides the columns of each matrix among warps."""
     strategy = f"#mxgpu.mma_sync_block_scaled<column_warps = {warps}>"
     return f"tile = [128, {128 * parts}, 128], strategy = {strategy}"
 
@@ -74,7 +73,7 @@ class Case:
             behind = 0
         self.parts = 2 if "parts" in self.kind else 1
         self.quantized = "quantized" in self.kind
-        if test.more:  # a schedule that is written has a tile, with 128 columns of each part
+        if test.more:  # explicit schedules require a tile, with 128 columns of each part
             columns = 128 * self.parts
             self.schedule = (self.schedule or f"tile = [128, {columns}, 64]") + f", {test.more}"
         if IS_MMA_SYNC and index // 6 % 2 and (self.quantized or self.parts == 2):
@@ -152,7 +151,7 @@ class Case:
         return text
 
     def expected(self):
-        """Arrays, and the places in each that are defined."""
+        """Returns arrays, and the defined places in each."""
         values = np.zeros((self.t, self.n), np.float32)
         begin = 0
         for g, end in enumerate(self.ends):
@@ -181,7 +180,7 @@ class Case:
                 (ref.tile_rows(scales, self.ends), ref.defined_tiles(self.ends))]
 
     def expected_masked(self, values):
-        """Only rows that groups have are defined: of scales, too."""
+        """Only rows in expert groups are defined, and so are their scales."""
         groups = len(self.sizes)
         has = np.arange(self.m) < self.numbers[:, None]
         values = values.reshape(groups, self.m, self.n)

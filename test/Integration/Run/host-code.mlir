@@ -1,4 +1,4 @@
-// A program of the host around a function of mx, in one module: it keeps its
+// A host program around an mx function, in one module: it keeps its
 // memory, copies to and from the device, calls the function and prints.
 //
 // REQUIRES: compiler
@@ -11,7 +11,7 @@
 // CHECK:      {{^}}[4,  8,  12,  16]
 // CHECK:      {{^}}[2]
 //
-// A compiled program has the function of mx alone.
+// A compiled program contains only the mx function.
 //
 // RUN: rm -rf %t.compiled && env MX_QUIET= mx-compile %s -o %t.compiled --ptxas=none 2>&1 | FileCheck %s --check-prefix=COMPILE
 // COMPILE: remark: is host code and not compiled: --entry=main compiles it too
@@ -21,7 +21,7 @@
 // MANIFEST: "name": "double"
 // MANIFEST-NOT: "name": "main"
 //
-// Host code that is asked for is refused.
+// Host code as entry is refused.
 //
 // RUN: not mx-compile %s -o %t.main --entry=main --ptxas=none 2>&1 | FileCheck %s --check-prefix=MAIN
 // RUN: not mx-run %s --entry=main --device=sim 2>&1 | FileCheck %s --check-prefix=MAIN

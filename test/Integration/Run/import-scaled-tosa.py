@@ -1,11 +1,11 @@
-"""What mx-import-scaled makes of TOSA's block-scaled operations, against numpy written from the specification.
+"""TOSA's block-scaled operations after mx-import-scaled, against a numpy model of the specification.
 
 RUN: %python %s mx-run mx-opt %t
 REQUIRES: compiler, numpy
 
-TOSA 1.1: the pseudocode of the operators, calc_block_scale, tosa_reference_check_scale. Maxima of blocks lie at all
-borders of the rules for scales, at both ends of the range, and are zero, infinite and NaN; everything is in float64,
-where it is exact.
+The model follows TOSA 1.1: the pseudocode of the operators, calc_block_scale, tosa_reference_check_scale. Maxima of
+blocks are at all borders of the rules for scales, at both ends of the range, zero, infinite and NaN. All arithmetic is
+in float64, which is exact here.
 """
 
 import mx_reference as ref
@@ -19,7 +19,7 @@ BIASES = {"f8E4M3FN": 7, "f8E5M2": 15, "f6E3M2FN": 3, "f6E2M3FN": 1, "f4E2M1FN":
 
 
 def decode(element, codes=None):
-    """Numbers of codes, or of all."""
+    """Returns the numbers of the given codes, or of all codes."""
     return ref.decode(all_codes(element) if codes is None else codes, ELEMENTS[element])
 
 
@@ -61,7 +61,8 @@ func.func @main(%x: tensor<{rows}x32x{source}>) -> (tensor<{rows}x32x{element}>,
 
 
 def blocks(element, source):
-    """Blocks whose maxima are at, just below and just above all borders, times powers of two from end to end."""
+    """Creates blocks with maxima at, just below and just above all borders, times powers of two over the whole
+    range."""
     largest = ref.ELEMENTS[ELEMENTS[element]][1]
     borders = np.unique([largest, largest * 1.0625, 464.0, 1.0, 1.5, 1.75, 1.875, 1.9375, 255 / 128, 127 / 64, 2 - 2.0**-7])
     borders = borders.astype(np.float32)

@@ -1,10 +1,10 @@
-"""What mx-import-scaled makes of arith and linalg, against the meaning that these have upstream.
+"""arith and linalg operations after mx-import-scaled, against their upstream semantics.
 
 RUN: %python %s mx-run mx-opt %t
 REQUIRES: compiler, numpy
 
-arith.scaling_extf: upstream's own folding of arith.extf and its expansion of the rest (arith-expand) run on the CPU, for
-all codes of elements and scales. Matmuls: the exact sums of these numbers, on the CPU and on the simulator.
+arith.scaling_extf: upstream's own folding of arith.extf and its expansion of the rest (arith-expand) run on the CPU,
+for all codes of elements and scales. Matmuls: the exact sums of these numbers, on the CPU and on the simulator.
 """
 
 import functools
@@ -32,7 +32,7 @@ def run_expanded(text, passes, arguments):
 def upstream(element):
     """All codes times all scales, [scale, code], as upstream folds and expands arith.scaling_extf."""
     count = len(all_codes(element))
-    # Upstream does not fold signalling NaNs: quiet ones stand for them.
+    # Upstream does not fold signalling NaNs, so they are replaced by quiet NaNs.
     quiet = {0x7D: 0x7E, 0xFD: 0xFE} if element == "f8E5M2" else {}
     codes = "".join(f"{quiet.get(code, code):02X}" for code in range(count))
     text = f"""
@@ -54,7 +54,7 @@ func.func @main(%s: tensor<256xi8>) -> tensor<256x{count}xf32> {{
 
 
 def expanded_f4():
-    """arith.scaling_extf of f4E2M1FN, all of it expanded and run by upstream."""
+    """arith.scaling_extf of f4E2M1FN, fully expanded and run by upstream."""
     text = """
 func.func @main(%e: tensor<16xi8>, %s: tensor<256xi8>) -> tensor<256x16xf32> {
   %o = tensor.empty() : tensor<256x16xf32>
@@ -90,7 +90,7 @@ for element in FLOATS:
     table = upstream(element)
     if element == "f4E2M1FN":
         test.expect("the two ways upstream", table, expanded_f4(), nan=True)
-    # The expansion makes 0 of the least scale, and not 2^-127, which the type says.
+    # The expansion flushes the least scale to 0 instead of 2^-127, the value of the type.
     unscaled = table[127].astype(np.float64)
     finite = np.isfinite(unscaled)
     test.require("what upstream makes of a scale of byte 0 (docs/guide/Import.md)", (table[0][finite] == 0).all())
@@ -100,7 +100,7 @@ for element in FLOATS:
     codes = np.resize(all_codes(element), (256, 32 * blocks))
     scales = np.repeat(np.arange(256, dtype=np.uint8)[:, None], blocks, 1)
     expected = table[scales.repeat(32, 1), codes]
-    # The same from what upstream's passes leave of it.
+    # The same after upstream's passes.
     passes = f"func.func(convert-elementwise-to-linalg),{EXPAND},func.func(linalg-fuse-elementwise-ops),"
     for result, left in ("f32", ""), ("bf16", ""), ("f32", passes):
         with np.errstate(all="ignore"):
@@ -115,7 +115,7 @@ for element in FLOATS:
 
 
 def operand(element, *shape, scales=(119, 136)):
-    """Codes of numbers, their scales, and the numbers, where 32 of the last dimension share a scale."""
+    """Draws codes, scales and numbers; 32 elements of the last dimension share a scale."""
     legal = np.flatnonzero(np.isfinite(TABLES[element][127]))
     codes = rng.choice(legal, shape).astype(np.uint8)
     bytes_ = rng.integers(*scales, (*shape[:-1], shape[-1] // 32)).astype(np.uint8)
@@ -123,7 +123,8 @@ def operand(element, *shape, scales=(119, 136)):
 
 
 def close(name, found, x, y, equation, added=0):
-    """Within the rounding of steps of 16 products to the f32 sum, which the simulator cuts (docs/reference/Spec.md)."""
+    """Compares within the rounding of steps of 16 products to the f32 sum, which the simulator truncates
+    (docs/reference/Spec.md)."""
     exact = np.einsum(equation, x, y) + added
     steps = x.shape[-1] // 16 + 1
     bound = steps * (np.einsum(equation, np.abs(x), np.abs(y)) + np.abs(added)) * 2.0**-23 + np.abs(exact) * 2.0**-23 + 1e-44
@@ -170,7 +171,7 @@ for a, b in [("f4E2M1FN", "f4E2M1FN"), ("f8E4M3FN", "f8E4M3FN"), ("f8E5M2", "f4E
     expanded = imported(four_operands(a, b, types), arguments, passes=EXPAND + ",", left=["linalg.generic"])
     close(f"four operands, expanded, {a} and {b}", expanded, x, y, "mk,nk->mn", c)
 
-# A batch of both, and one of A alone.
+# A batch of both operands, and a batch of A alone.
 a = "f8E4M3FN"
 ca, sa, x = operand(a, 3, 8, 64)
 cb, sb, y = operand(a, 3, 16, 64)
@@ -198,7 +199,7 @@ found = imported(four_operands(a, a, types, ["(m, o, h, i)", "(n, o, h, i)", "(m
                  [ca.reshape(8, 4, 2, 32), cb.reshape(16, 4, 2, 32), sa.reshape(8, 4, 2), sb, c], left=["linalg.generic"])
 close("repeated scales", found, x, y, "mk,nk->nm", c)
 
-# Scales before linalg.matmul, whose second operand has K first; weights of a bf16 matmul on both sides.
+# Scales before linalg.matmul, with K first in its second operand; weights of a bf16 matmul on both sides.
 ID, FLOOR = "affine_map<(r, k) -> (r, k)>", "affine_map<(r, k) -> (r, k floordiv 32)>"
 
 
@@ -250,7 +251,7 @@ func.func @main(%v: tensor<8x64xbf16>, %c_w: tensor<16x64x{w}>, %s_w: tensor<16x
         found = imported(text, arguments, chip=chip, left=["linalg.contract"])
         close(f"weights, {first}, {chip}", found, v.astype(np.float64), y, "mk,nk->mn" if first else "mk,nk->nm", c)
 
-# NaN in a scale or an element makes NaN of its row, and no other.
+# NaN in a scale or an element affects only its row.
 ca, sa, x = operand("f8E4M3FN", 8, 128)
 cb, sb, y = operand("f8E4M3FN", 16, 128)
 sa[3, 1], ca[5, 7], sb[2, 0] = 255, 0x7F, 255

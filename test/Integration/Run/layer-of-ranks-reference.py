@@ -1,6 +1,6 @@
 """The layer of examples/moe_layer_ranks.mlir on the reference path: on 2, 4 and 8 ranks its rows, operands, matmuls and
-gradients are those of one rank with all tokens, byte for byte, and the sums of tokens are those of the order that
-docs/reference/Spec.md defines, for routings of every kind.
+gradients equal a single rank with all tokens, byte for byte, and token sums follow the order of docs/reference/Spec.md,
+for routings of every kind.
 
 RUN: %python %s mx-run %examples/moe_layer_ranks.mlir %t
 TIER: slow

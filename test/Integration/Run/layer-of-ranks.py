@@ -1,5 +1,5 @@
-"""The layer of examples/moe_layer_ranks.mlir on simulated devices, one for each of 2 ranks: what
-layer-of-ranks-reference.py asks of the reference path.
+"""The layer of examples/moe_layer_ranks.mlir on simulated devices, one for each of 2 ranks: the same checks as
+layer-of-ranks-reference.py.
 
 RUN: env MX_SIM_DEVICES=8 MX_CUDA_DRIVER=none MX_QUIET=1 %python %s mx-compile %examples/moe_layer_ranks.mlir %t sm_90a 2
 REQUIRES: compiler, numpy

@@ -1,8 +1,8 @@
-// A loop of host code that encodes a tensor map and launches in each turn, under
-// stock mlir-runner and with a small stack: what one turn allocates on the stack
-// must not be there in the next one. Either the map or the parameters of the
-// launch would need several times the stack. Nothing executes, for the grid is
-// empty.
+// A host loop that encodes a tensor map and launches in each
+// iteration, under stock mlir-runner with a small stack: stack
+// memory of an iteration must not persist into the next. Either
+// the map or the launch parameters would otherwise need several
+// times the stack. No kernel executes, because the grid is empty.
 //
 // REQUIRES: compiler
 // UNSUPPORTED: sanitizers

@@ -1,12 +1,10 @@
-"""Matmuls of slices, whose rows lie apart, compared with numpy.
+"""Matmuls of slices, with gaps between rows, compared with numpy.
 
 RUN: %python %s mx-run %t
 REQUIRES: compiler, numpy
 
-The copy engine takes rows at multiples of 16 bytes, the first of them too. What
-it takes must be right, and what it does not take must be refused with the
-nearest that it does: by the compiler where the types say it, else by the
-program.
+The copy engine requires rows at multiples of 16 bytes, including the first. Supported slices must be right, and others
+must be refused with the nearest supported size: by the compiler if the types determine it, otherwise by the program.
 """
 
 import re
@@ -34,8 +32,8 @@ func.func @main(%wide: !wide, %as: !as, %b: !b, %bs: !bs) -> !y {{
 M, N, K = 150, 136, 160
 NEAREST = "the nearest are "
 
-# Width of the rows, first row and column of the slice, whether the type says the
-# width, what the schedule adds, and what must be said.
+# Width of the rows, first row and column of the slice, whether the width is static, additional schedule fields, and the
+# expected message.
 CASES = [
     (K + 48, 0, 0, True, "", ""),
     (K + 48, 7, 16, True, "", ""),

@@ -4,8 +4,9 @@ RUN: %python %s mx-run mx-opt %examples %t cpu
 RUN: %python %s mx-run mx-opt %examples %t sim
 REQUIRES: compiler, numpy
 
-All its loops become grouped matmuls. Results agree with those of bf16 to the signal-to-noise ratio that docs/guide/MoE.md derives for the same
-layer in mx operations, in results that have a scale of their own: Gaussian tokens and weights, gate and up of deviation 1.
+All its loops become grouped matmuls. Signal-to-noise ratios against bf16 match the ratios that docs/guide/MoE.md
+derives for the same layer in mx operations; the scale of each result is separate. Tokens and weights are Gaussian, gate
+and up have deviation 1.
 """
 
 import os
@@ -19,7 +20,7 @@ RATIOS = {"y": 23.64, "dx": 23.41, "dw1": 23.41, "dw2": 23.64, "dprobs": 23.64}
 TOLERANCE = 0.25
 
 
-# With 2 each for the weights.
+# Two more for each of the weights.
 LAUNCHES = {"forward": 6, "backward": 11}
 
 
@@ -32,7 +33,7 @@ def run(program, entry, arguments, results, device):
 
 
 def count(what, text, **expected):
-    """Requires as many of each word."""
+    """Requires the given number of each word."""
     found = {word: text.count(word) for word in expected}
     test.require(what, found == expected, found)
 
@@ -47,7 +48,7 @@ count("quantizations and matmuls and one reduction",
 rng = test.rng
 normal = lambda deviation, *shape: (deviation * rng.standard_normal(shape)).astype(BF16)
 tokens = 96
-# Two experts for each token, which are not equally popular; the last expert group is empty, and two rows are nobody's.
+# Two experts for each token, with different popularity; the last expert group is empty, and two rows are in no group.
 popular = np.array([4, 1, 1, 2, 3, 1, 1, 0]) / 13
 experts = np.stack([rng.choice(G, 2, replace=False, p=popular) for _ in range(tokens)])
 order = np.argsort(experts.ravel(), kind="stable")

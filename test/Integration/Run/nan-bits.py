@@ -1,10 +1,10 @@
-"""NaNs of all signs and payloads: nothing that quantizers see depends on them.
+"""NaNs of all signs and payloads do not affect quantizers.
 
 RUN: %python %s mx-run %t
 REQUIRES: compiler, numpy
 
-A region looks at the bits of the NaNs that it makes; MXINT8 has 0 for NaN, and
-255 as the scale of its block. --check=cpu compares every byte with the CPU path.
+A region reads the bits of its NaNs; MXINT8 represents NaN as 0, with 255 as the scale of its block. --check=cpu
+compares every byte with the CPU path.
 """
 
 import numpy as np

@@ -3,8 +3,8 @@
 RUN: %python %s mx-run %t sm_90a sm_100a sm_120a
 REQUIRES: compiler, numpy
 
-Every format; rows and columns that do not fill tiles, none of them, one of them,
-and batches; static and dynamic shapes; destinations full of garbage.
+Covers every format; rows and columns that do not fill tiles, none of them, one of them, and batches; static and dynamic
+shapes; destinations full of garbage.
 """
 
 import mx_reference as ref
@@ -16,7 +16,7 @@ test = Harness("mx_run", "folder", "*chips", seed=64)
 FORMATS = ["f8E4M3FN", "f8E5M2", "f6E2M3FN", "f6E3M2FN", "f4E2M1FN"]
 SHAPES = [(0, 64), (64, 0), (64, 64), (128, 192), (1, 8), (65, 72), (63, 64), (200, 264),
           (3, 70, 136), (2, 2, 64, 64), (2, 3, 5, 40), (4, 128, 8)]
-# Those that the CPU takes beyond these: a thread of a GPU reads 4 bytes.
+# Additional shapes on the CPU: a GPU thread reads 4 bytes.
 ODD = [(65, 66), (1, 2), (2, 7, 130)]
 ODD_OF_BYTES = [(7, 3), (64, 65)]
 

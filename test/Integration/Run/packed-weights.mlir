@@ -9,9 +9,9 @@
 // RUN: mx-run %s --chip=sm_90a --entry=plain %{arrays} --result %t/plain.npy
 // RUN: cmp %t/y.npy %t/plain.npy
 
-// Weights are quantized and packed, and a matmul reads them: in one program,
-// compiled ahead of time, and with the same bits as without packing. Sizes that
-// tiles do not tell are found where they can be.
+// Weights are quantized and packed, and a matmul reads them: in one
+// program, compiled ahead of time, and with the same bits as without
+// packing. Sizes that tiles do not determine are taken from other operands.
 
 // 152 rows of 224 weights are 3 x 4 tiles of 2048 bytes.
 // CHECK:     main_pack_weights reads 17024 B, writes 24576 B

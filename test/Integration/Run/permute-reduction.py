@@ -1,11 +1,11 @@
-"""mx.pack_operand in #mxgpu.k_order on the CPU path and on the GPU: the numbers of numpy, in the
-order that docs/reference/Spec.md gives.
+"""mx.pack_operand in #mxgpu.k_order on the CPU path and on the GPU permutes K as docs/reference/Spec.md defines; numpy
+computes the expected elements.
 
 RUN: %python %s mx-run %t
 REQUIRES: compiler, numpy
 
-bf16, elements with scales and groups of rows whose scales have tiles of their own;
-reductions that 64 divide, and others; rows that fill no tile; a batch."""
+Covers bf16, elements with scales, and row groups with separate scale tiles; reductions with and without a multiple of
+64; rows that fill no tile; a batch."""
 
 import mx_reference as ref
 import numpy as np
@@ -13,7 +13,7 @@ from harness import BF16, Function, Harness
 
 
 def permuted(numbers):
-    """By index arithmetic on each element alone."""
+    """Permutes by index arithmetic, one element at a time."""
     columns = numbers.shape[-1]
     width, lanes = (64, 4) if columns % 64 == 0 else (32, 4)
     out = np.empty_like(numbers)

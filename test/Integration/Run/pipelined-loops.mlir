@@ -113,7 +113,7 @@ module attributes {gpu.container_module} {
   }
 
   gpu.module @kernels [#nvvm.target<O = 3, chip = "sm_90a", features = "+ptx88">] {
-    // Two under way beside the one that is started: all stages are kept.
+    // Two in flight besides the current one: all stages are kept.
     mxgpu.kernel @deep(%a_map: !a_map, %b_map: !b_map, %c_map: !c_map, %m: index, %n: index, %reduction: index) {
       %c0 = arith.constant 0 : index
       %c16 = arith.constant 16 : index
@@ -161,7 +161,7 @@ module attributes {gpu.container_module} {
       }
     }
 
-    // Two steps in an iteration; the last one may have only zeros.
+    // Two steps in an iteration; the last step may be all zeros.
     mxgpu.kernel @unrolled(%a_map: !a_map, %b_map: !b_map, %c_map: !c_map, %m: index, %n: index, %reduction: index) {
       %c0 = arith.constant 0 : index
       %c16 = arith.constant 16 : index
@@ -218,7 +218,7 @@ module attributes {gpu.container_module} {
       }
     }
 
-    // The first step before the loop, which may have none.
+    // The first step before the loop, which may be empty.
     mxgpu.kernel @peeled(%a_map: !a_map, %b_map: !b_map, %c_map: !c_map, %m: index, %n: index, %reduction: index) {
       %c0 = arith.constant 0 : index
       %c16 = arith.constant 16 : index

@@ -1,11 +1,11 @@
-"""amax of quantizers on the GPU equals numpy, and all other results those of the CPU path, in every bit.
+"""amax of quantizers on the GPU equals numpy, and all other results equal the CPU path's, in every bit.
 
 TIER: slow
 RUN: %python %s mx-run %t sm_100a
 REQUIRES: compiler, numpy
 
-Along rows, along columns and both; ragged rows, gathered rows and two values of a prologue, of which only what counts
-is raised; tiles in parts and several for a CTA; numbers of all kinds, the largest ones negative.
+Covers quantizers along rows, along columns and both; ragged rows, gathered rows and two values of a prologue, with only
+the counted elements raised; tiles in parts and several for a CTA; numbers of all kinds, with negative largest numbers.
 """
 
 import amax_cases
@@ -29,14 +29,14 @@ TILE_CASES = [
     Case([1], square=True),
     Case([1, 0], gather=True),
 ]
-# What is behind the groups is unspecified, and not compared with the CPU path.
+# Rows after the groups are unspecified, and not compared with the CPU path.
 RAGGED_CASES = [
     Case([1, 0], ragged="rows", layout="sf_128x4"),
     Case([0], ragged="rows"),
 ]
 if not chip.startswith("sm_12"):  # two values of whole tiles, both ways, need more memory
     RAGGED_CASES.append(Case([0, 1], ragged="rows", gather=True, produced=True))
-# Dearer to simulate, and of one type of input.
+# Slow to simulate, so only for one input type.
 BF16_CASES = [
     Case([1], seed=True),
     Case([1], gather=True, produced=True),

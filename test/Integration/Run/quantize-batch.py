@@ -5,9 +5,8 @@ RUN: %python %s mx-run %t sm_90a
 RUN: %python %s mx-run %t sm_100a
 REQUIRES: compiler, numpy
 
-The weights of experts: G x N x K and batches of higher rank, along one axis or both.
-Each matrix begins with tiles of its own, of elements and of scales, also where the
-rows of the one before fill none.
+Inputs are the weights of experts, G x N x K, and batches of higher rank, along one axis or both. Each matrix begins
+with new tiles of elements and scales, even if the rows of its predecessor do not fill a tile.
 """
 
 import numpy as np
@@ -52,7 +51,7 @@ def program(case, array):
     x = f"tensor<{'x'.join('?' if dynamic else str(n) for n in shape)}x{dtype}>"
     outs, f = destinations(case), Function()
     f.argument(x, array, "x"), f.argument("f32", np.float32(FACTOR), "g"), f.argument("i64", np.int64(SEED), "seed")
-    if options == "negate":  # the kernel takes no operation before it
+    if options == "negate":  # the kernel supports no preceding operation
         f.lines.append(f"%in = arith.negf %x : {x}")
     f.call(f"mx.fused_quantize ins({'%in' if options == 'negate' else '%x'} : {x}) "
            f"{'global_scale(%g)' if options == 'nvfp4' else ''} {'seed(%seed)' if options == 'seed' else ''} OUTS "

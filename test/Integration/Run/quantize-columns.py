@@ -1,13 +1,11 @@
-"""Quantizers along columns, and along both axes from one read, equal numpy,
-ml_dtypes and the CPU path in every bit.
+"""Quantizers along columns, and along both axes in a single read, equal numpy, ml_dtypes and the CPU path in every bit.
 
 RUN: %python %s mx-run %t sm_100a
 REQUIRES: compiler, numpy
 
-Every element type from every input type, with all roundings and layouts of
-scales among them, in one program for each input type. The inputs have many
-numbers as the largest of a block and anywhere, ties, infinities and NaN; rows
-and columns that do not fill tiles.
+Every element type from every input type, with all roundings and layouts of scales, in one program for each input type.
+The inputs contain many numbers as the largest of a block and anywhere, ties, infinities and NaN; rows and columns that
+do not fill tiles.
 """
 
 import mx_reference as ref
@@ -18,15 +16,14 @@ from harness import FLOATS, Blocks, Function, Harness
 
 COLUMNS = 416  # 13 blocks: three tiles of columns and a part
 ENCODES = [448 * 6 / 11.0, 1e-30]
-# Tiles that are loaded in parts, by CTAs of their own or by some that draw
-# atomic_counter for them.
+# Tiles loaded in parts, by one CTA each or by CTAs that draw from atomic_counter.
 PARTS = ("{mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, %d], "
          "threads = 128, vector = 32, stage_rows = %d, stages = %d, ctas = 1, raster = "
          "%s>}")
 
 
 def cases(dtype):
-    """Destinations and schedule: all of them from bf16, every other one from the rest."""
+    """Yields destinations and schedule: all for bf16, every second for other types."""
     step = 1 if dtype == "bf16" else 2
     return list(all_cases())[dtype == "f32"::step]
 
@@ -49,7 +46,7 @@ def all_cases():
 
 
 def program(dtype, x):
-    """All cases on one input."""
+    """Function with all cases on one input."""
     f, t = Function(), f"tensor<{x.shape[0]}x{x.shape[1]}x{dtype}>"
     f.argument(t, x, "x")
     factors = {encode: f.argument("f32", np.float32(encode)) for encode in ENCODES}
@@ -63,7 +60,7 @@ def program(dtype, x):
 
 
 def make_input(rng, dtype):
-    """Blocks along columns, in a matrix whose both sides have whole blocks."""
+    """Creates blocks along columns, in a matrix of whole blocks in both directions."""
     codes = (rng.integers(0, 2**32, 512, dtype=np.uint32) if dtype == "f32" else
              rng.permutation(65536)[:512].astype(np.uint16))
     blocks = np.concatenate([inputs.blocks_of(rng, codes, dtype), inputs.ties(dtype)[::4], inputs.special(dtype),

@@ -1,14 +1,13 @@
-"""Values that are quantized side by side equal numpy in every byte.
+"""Concatenated quantized values equal numpy in every byte.
 
 RUN: %python %s mx-run %t cpu
 RUN: %python %s mx-run %t sm_100a
 REQUIRES: compiler, numpy
 TIER: slow
 
-Two or three values of a prologue, of inputs that may be slices, along both axes, with
-everything that goes with it: ragged rows, gathered rows, squares, the largest magnitude,
-NVFP4 with its factor of the one tensor that they are. Random numbers are those of that
-tensor. Widths that tiles do not divide go to the CPU path.
+Covers two or three values of a prologue, of inputs that may be slices, along both axes, with all options: ragged rows,
+gathered rows, squares, amax, NVFP4 with the factor of the concatenated tensor. Random numbers are those of the
+concatenated tensor. Widths that tiles do not divide run on the CPU path.
 """
 
 import mx_reference as ref
@@ -92,7 +91,7 @@ def run(program, *arrays, **more):
 
 
 def quantized(case):
-    """The one matrix that is quantized, and the rows of it that count."""
+    """Returns the concatenated matrix, and its counted rows."""
     half = case.columns
     a, b = case.wide[:, :half].astype(np.float32), case.wide[:, half:].astype(np.float32)
     rounded = lambda x: x.astype(FLOATS[case.dtype]).astype(np.float32)
@@ -132,7 +131,7 @@ func.func @main(%wide: !wide, %seed: i64) -> (!e, !s, !e, !s) {{
 
 
 def check_seed(axis):
-    """The same bits as of one tensor."""
+    """Checks for the same bits as with a single tensor."""
     bits = test.rng.standard_normal((160, 256)).astype(FLOATS["bf16"])
     text = SEEDED.format(*((160, 256, 8) if axis else (256, 160, 5)), axis)
     found = run(text, [bits, np.int64(0x2718281828459045)], 4)

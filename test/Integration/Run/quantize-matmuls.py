@@ -1,11 +1,11 @@
-"""Matmuls of linalg in bf16 against what mx-quantize-matmuls makes of them, on the CPU path and on the simulator.
+"""bf16 matmuls of linalg before and after mx-quantize-matmuls, on the CPU path and on the simulator.
 
 RUN: %python %s mx-run mx-opt %t
 REQUIRES: compiler, numpy
 
-The signal-to-noise ratio of a matmul of Gaussian matrices is that of its formats (docs/guide/MoE.md): not lower, and not
-higher, as it would be if nothing were quantized. Operands are transposed or not; groups have any number of rows, and
-rows that no group has keep what they had.
+The signal-to-noise ratio of a matmul of Gaussian matrices must match its formats (docs/guide/MoE.md): a higher ratio
+would mean that operands are not quantized. Operands are transposed or not; groups contain any number of rows, and rows
+outside of all groups keep their contents.
 """
 
 import numpy as np
@@ -15,8 +15,8 @@ test = Harness("mx_run", "mx_opt", "folder", seed=1)
 rng = test.rng
 MAPS = "\n".join(f"#{name} = affine_map<(m, n, k) -> ({name[0]}, {name[1]})>" for name in ["mk", "km", "nk", "kn", "mn"])
 MAPS += "\n#all = affine_map<(r, c) -> (r, c)>"
-# From a recipe to the ratio that it gives in dB. Of 8 bits that is the sum of two noises of docs/guide/MoE.md; of the others it
-# was measured: small numbers of a block have fewer digits.
+# Ratio of each recipe in dB. For 8 bits it is the sum of two noises of docs/guide/MoE.md; for other formats it was
+# measured, because small numbers of a block have fewer digits.
 RATIOS = {"mxfp8-e4m3": 28.5, "mxfp8-e5m2": 22.5, "mxfp6-e2m3": 27.8, "mxfp6-e3m2": 22.5, "mxfp4": 15.7, "nvfp4": 17.4}
 
 
@@ -42,7 +42,7 @@ def rounding(to, value, rows, size=""):
 
 
 def dense(a, b, adds, result="f32"):
-    """m = 152, n = 96, k = 128."""
+    """Multiplies bf16 matrices with m = 152, n = 96, k = 128."""
     left, right, out = shape(152, 128, a), shape(96, 128, b), "tensor<152x96xf32>"
     init = "" if adds else f"""
   %zero = arith.constant 0.0 : f32
@@ -130,7 +130,8 @@ def reduction_arguments():
 
 
 def check(name, text, arguments, recipe="mxfp8-e4m3", added=0, devices=("cpu", "sim"), options=""):
-    """`added` is what the exact result has beside matmuls, without noise. Returns the rewritten text."""
+    """Checks a program; `added` is the noise-free part of the exact result besides matmuls. Returns the rewritten
+    text."""
     module = test.rewrite(text, f"--mx-quantize-matmuls=recipe={recipe} {options}", "--cse", "--canonicalize")
     for op in "linalg.matmul", "linalg.contract":
         test.require(f"{name}: no {op} is left", op not in module)
@@ -167,7 +168,7 @@ func.func @main(%x: tensor<3x?x128xbf16>, %w: tensor<128x96xbf16>, %c: tensor<3x
 """
 arguments = [normal(3, 50, 128), normal(128, 96), rng.standard_normal((3, 50, 96)).astype(np.float32)]
 check("a batch of sequences", text, arguments, added=arguments[2])
-# Heads of a batch are a batch, which only the CPU path multiplies.
+# Several batch dimensions, which only the CPU path multiplies.
 text = f"""
 func.func @main(%q: tensor<2x3x40x128xbf16>, %k: tensor<2x3x24x128xbf16>, %c: tensor<2x3x40x24xf32>) -> tensor<2x3x40x24xf32> {{
   %r = linalg.contract indexing_maps = [affine_map<(b, h, m, n, k) -> (b, h, m, k)>, affine_map<(b, h, m, n, k) -> (b, h, n, k)>, affine_map<(b, h, m, n, k) -> (b, h, m, n)>]
@@ -177,7 +178,7 @@ func.func @main(%q: tensor<2x3x40x128xbf16>, %k: tensor<2x3x24x128xbf16>, %c: te
 """
 arguments = [normal(2, 3, 40, 128), normal(2, 3, 24, 128), rng.standard_normal((2, 3, 40, 24)).astype(np.float32)]
 check("heads", text, arguments, added=arguments[2], devices=["cpu"])
-# A weight gradient sums over tokens, whose number the run knows.
+# A weight gradient sums over a dynamic number of tokens.
 text = f"""{MAPS}
 func.func @main(%dy: tensor<?x96xbf16>, %x: tensor<?x64xbf16>, %dw: tensor<96x64xf32>) -> tensor<96x64xf32> {{
   %r = linalg.matmul indexing_maps = [#km, #kn, #mn] ins(%dy, %x : tensor<?x96xbf16>, tensor<?x64xbf16>) outs(%dw : tensor<96x64xf32>) -> tensor<96x64xf32>

@@ -1,19 +1,16 @@
-"""Quantizers of inputs that are quantized already and that no prologue changes:
-simulator, CPU path and numpy agree in every byte that the layout defines.
+"""Quantizers of quantized inputs without a changing prologue: simulator, CPU path and numpy agree in every byte defined
+by the layout.
 
 RUN: %python %s mx-run %t sm_90a sm_100a
 REQUIRES: compiler, numpy
 TIER: slow
 
-Rows are the input's elements and scales, byte for byte, and columns are
-quantized from its numbers. Each code is the largest of a block, with scales that
-are 0, small, large and NaN; with such scales and `ceil`, quantizing again gives
-other bytes. All element types, scales in both layouts; rows in groups, some of
-them empty, after the last expert group, gathered, some of them left out; amax, seeds,
-dequantized results, and one of each axis alone. A prologue that yields its
-argument quantizes rows again, also those of groups. Ends that cannot be give no
-particular result, but nothing outside of the tensors is read or written: the
-simulator would say so.
+Rows are the input's elements and scales, byte for byte, and columns are quantized from its numbers. Each code is the
+largest of a block, with scales that are 0, small, large and NaN; with such scales and `ceil`, quantizing again gives
+other bytes. All element types, scales in both layouts; rows in expert groups, some of them empty, after the last group,
+gathered, some of them left out; amax, seeds, dequantized results, and a single result of each axis. A prologue that
+yields its argument quantizes rows again, also in groups. Invalid ends give unspecified results, but without accesses
+outside of the tensors, which the simulator would report.
 """
 
 import dataclasses
@@ -35,16 +32,16 @@ TILED = "sf_128x4"
 class Case:
     element: str
     axes: list
-    layout: str = TILED        # of the results
-    source: str = "linear"     # of the input's scales
+    layout: str = TILED        # layout of the results' scales
+    source: str = "linear"     # layout of the input's scales
     groups: str = ""
     gathered: bool = False
     out: str = ""              # the element type along axis 0
     amax: bool = False
     seeded: bool = False
-    dequantized: str = ""      # the type of what is written along all axes
+    dequantized: str = ""      # type of the results along all axes
     schedule: str = ""
-    again: bool = False        # with a prologue that changes nothing
+    again: bool = False        # with an identity prologue
 
 
 AGAIN = "prologue {\n^bb0(%a: bf16, %row: index, %col: index):\nmx.yield %a : bf16\n}"
@@ -75,7 +72,7 @@ CASES = [
 
 
 class Trial:
-    """A case with its arrays and what numpy says of it."""
+    """Case with its arrays and numpy's results."""
 
     def __init__(self, case, rng):
         self.case = case
@@ -124,7 +121,7 @@ class Trial:
         return f
 
     def expected(self):
-        """Each array, and its defined part."""
+        """Returns each array, and its defined part."""
         case, ends = self.case, self.ends
         last = int(ends[-1]) if case.groups else self.rows
         for out in self.destinations():
@@ -140,7 +137,7 @@ class Trial:
 
 
 def blocks(rng, element):
-    """Rows of blocks: each magnitude as the largest one, with each scale."""
+    """Creates rows of blocks: each magnitude as the largest, with each scale."""
     bits = {"f8": 8, "f6": 6, "f4": 4, "i8": 8}[element[:2]]
     largest = np.arange(2 ** (bits - 1))
     largest, scales = (a.ravel() for a in np.meshgrid(largest, SCALES))
@@ -164,7 +161,7 @@ def run(trial, device, chip):
 
 
 def compare(name, trial, chip):
-    """Elements that are rounded stochastically are those of the CPU path."""
+    """Compares results; stochastically rounded elements are compared with the CPU path."""
     found = {device: run(trial, device, chip) for device in ("cpu", "sim")}
     for i, (array, part) in enumerate(trial.expected()):
         if trial.case.seeded and i == 2:
@@ -174,12 +171,12 @@ def compare(name, trial, chip):
 
 
 def requantized(trial):
-    """Number of scales that quantizing the rows again would change."""
+    """Returns the number of scales that quantizing the rows again would change."""
     return int(np.count_nonzero(ref.quantize(trial.numbers, trial.case.element)[1] != trial.taken_scales))
 
 
 def run_with_bad_ends(chip, rng):
-    os.environ["MX_SIM_CHECKS"] = "none" # groups that overlap race, of course
+    os.environ["MX_SIM_CHECKS"] = "none" # overlapping groups race
     for case in (Case("f8E4M3FN", [1, 0], groups="edges", gathered=True), Case("f8E4M3FN", [1], groups="edges")):
         trial = Trial(case, rng)
         for ends in ([200, 100, 150, 300], [-5, 40, 7, 130], [5000, 10, 290, 2**31 - 1]):

@@ -1,17 +1,14 @@
-"""Quantizers of ragged rows equal numpy, ml_dtypes and the CPU path in every
-byte that the layout defines.
+"""Quantizers of ragged rows equal numpy, ml_dtypes and the CPU path in every byte defined by the layout.
 
 RUN: %python %s mx-run %t sm_100a
 REQUIRES: compiler, numpy
 TIER: slow
 
-Along both axes, from one read or alone: rows stay where they are and have tiles
-of scales for each group; columns become a ragged reduction. Groups of any size,
-many of them empty, more than a warp has lanes; rows behind the last expert group. Some
-of them a second time, of rows that are gathered and computed by a prologue, or
-with tiles that are loaded in parts, the last of which may have no row of a group.
-Ends that cannot be give no particular result, but nothing outside of the tensors
-is read or written: the simulator would say so.
+Along both axes, in a single read or separately: rows keep their places, with scale tiles for each group; columns become
+a ragged reduction. Groups of any size, many of them empty, more than a warp's lanes; rows after the last expert group.
+Some runs repeat with rows gathered and computed by a prologue, or with tiles loaded in parts; the last part may contain
+no row of a group. Invalid ends give unspecified results, but without accesses outside of the tensors, which the
+simulator would report.
 """
 
 import os
@@ -72,7 +69,7 @@ def in_parts(rows):
 
 
 def run(case, array, ends, rows=None, seeded=False, schedule="", device="sim"):
-    """`rows` are those that are gathered for a prologue, or None."""
+    """Runs a case; `rows` are gathered for a prologue, or None."""
     _, dtype, index, axes, _, _, factor = case
     total, outs, f = len(array), destinations(case, ends), Function()
     x, o, n = f"tensor<{total}x{COLUMNS}x{dtype}>", f"tensor<{len(ends)}x{index}>", f"tensor<{total}xi32>"
@@ -88,7 +85,7 @@ def run(case, array, ends, rows=None, seeded=False, schedule="", device="sim"):
 
 
 def compare(name, case, array, x, ends, rows=None, seeded=False, schedule=""):
-    """Random elements are those of the CPU path (test/Integration/CPU/stochastic.py)."""
+    """Compares results; random elements are compared with the CPU path (test/Integration/CPU/stochastic.py)."""
     sim, cpu = run(case, array, ends, rows, seeded, schedule), run(case, array, ends, rows, seeded, device="cpu")
     parts = sum((out.expected(x, ends) for out in destinations(case, ends)), ())
     for i, (expected, part) in enumerate(parts):
@@ -134,7 +131,7 @@ for number, case in enumerate(CASES):
         compare(f"{number} produced", case, given, taken, ends, rows)
         if schedule:
             compare(f"{number} produced in parts", case, given, taken, ends, rows, schedule=schedule)
-os.environ["MX_SIM_CHECKS"] = "none"  # groups that overlap race, of course
+os.environ["MX_SIM_CHECKS"] = "none"  # overlapping groups race
 for number in [0, 1, 3]:
     run_with_bad_ends(number)
 test.finish(least=1000000)

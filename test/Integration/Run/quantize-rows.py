@@ -4,16 +4,13 @@ TIER: slow
 RUN: %python %s mx-run %t sm_90a sm_100a
 REQUIRES: compiler, numpy
 
-Every element type, rounding and scale layout from every input type, in one
-program for each input type: sm_100a converts to all of them by itself, sm_90a
-only to 8 bits. The inputs have many numbers as the largest of a block, below the
-largest and anywhere, in all positions of a block, all pairs of exponents of the
-largest and another number, ties, infinities and NaN; rows and columns that do
-not fill tiles.
+Every element type, rounding and scale layout from every input type, in one program for each input type: sm_100a
+natively converts to all of them, sm_90a only to 8 bits. The inputs contain many numbers as the largest of a block,
+below the largest and anywhere, in all positions of a block, all pairs of exponents of the largest and another number,
+ties, infinities and NaN; rows and columns that do not fill tiles.
 
-With --all=FIRST,END they have all 65536 numbers of bf16 in each of the 32 positions of a
-block, as the largest and below it, and are compared with the CPU path alone.
-0,32 takes half an hour of one core.
+With --all=FIRST,END the inputs contain all 65536 values of bf16 in each of the 32 positions of a block, as the largest
+and below it, and are compared only with the CPU path. 0,32 takes half an hour of one core.
 """
 
 import mx_reference as ref
@@ -22,7 +19,7 @@ import quantize_inputs as inputs
 from harness import FLOATS, Blocks, Function, Harness
 
 COLUMNS = 416  # 13 blocks: three tiles of columns and a part
-COUNT = {"bf16": 12288, "f16": 4096, "f32": 4096}  # numbers that are largest
+COUNT = {"bf16": 12288, "f16": 4096, "f32": 4096}  # number of largest values
 ENCODES = [1.0, 448 * 6 / 11.0, 1e-30, 1e30, 3e-42, 3.4028235e38]
 
 
@@ -41,7 +38,7 @@ def make_input(rng, dtype):
 
 
 def make_all(rng, shift):
-    """All bf16, each in one position as the largest, and below the largest."""
+    """Creates all bf16 values, each in one position as the largest, and below the largest."""
     codes = np.arange(65536).astype(np.uint16)
     positions = (codes + shift) % 32
     return inputs.fill(
@@ -61,7 +58,7 @@ def cases():
 
 
 def run(dtype, bits, chip, check):
-    """All cases on one input."""
+    """Runs all cases on one input."""
     f, t = Function(), f"tensor<{len(bits)}x{COLUMNS}x{dtype}>"
     f.argument(t, bits.view(FLOATS[dtype]), "x")
     factors = {encode: f.argument("f32", np.float32(encode)) for encode in ENCODES}
@@ -77,7 +74,7 @@ if test.all:
     for shift in range(*map(int, test.all.split(","))):
         bits = make_all(np.random.default_rng(shift), shift)
         for chip in test.chips:
-            run("bf16", bits, chip, True)  # ends here where a bit differs
+            run("bf16", bits, chip, True)  # ends here if a bit differs
         print(f"{shift}: {bits.size} numbers right in {len(list(cases()))} recipes on {' '.join(test.chips)}", flush=True)
         test.compared += bits.size
     test.finish()

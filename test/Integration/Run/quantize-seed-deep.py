@@ -3,9 +3,8 @@
 RUN: %python %s mx-run %t
 REQUIRES: compiler, numpy
 
-A significand s of 24 bits that loses d > 32 bits rounds up if (s >> (d - 32)) + w
-carries out of the 32 bits of the word w. Few words are large enough: numbers are
-put where they are, that just carry or just do not.
+A significand s of 24 bits that loses d > 32 bits rounds up if (s >> (d - 32)) + w carries out of the 32 bits of the
+word w. Few words are large enough, so the test places numbers that just carry or just do not at those words.
 """
 
 import mx_reference as ref
@@ -25,7 +24,7 @@ lost = 24 - np.frexp(missing.astype(np.float64))[1]  # s >> lost is `missing`
 carries = test.rng.integers(0, 2, words.shape)
 negative = test.rng.integers(0, 2, words.shape)
 significand = (missing << np.maximum(lost, 0)) - (1 - carries)
-# One less may have a bit less: then it loses another number of bits.
+# A smaller number may have fewer bits, and then loses another number of bits.
 used = (lost > 0) & (significand >= 2**23)
 used[:, ::32] = False  # the largest of each block
 print(f"{used.sum()} numbers that lose 33 to {32 + lost[used].max()} bits")

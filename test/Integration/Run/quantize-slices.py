@@ -1,15 +1,13 @@
-"""Quantizers of slices, whose rows lie apart, equal numpy in every byte.
+"""Quantizers of slices, with gaps between rows, equal numpy in every byte.
 
 TIER: slow
 RUN: %python %s mx-run %t sm_90a
 RUN: %python %s mx-run %t sm_100a
 REQUIRES: compiler, numpy
 
-Columns of a wider matrix: gate and up of one matmul's result. Random sizes and
-places, in all types, along both axes, also gathered, ragged, and as the inputs of
-a prologue that reads numbers from a slice too. Rows at places that 16 bytes do
-not divide are refused, by the compiler where the types say it, else by the
-program.
+The inputs are columns of a wider matrix, such as gate and up of one matmul's result. Sizes and places are random, in
+all types, along both axes, also gathered, ragged, and as inputs of a prologue that also reads numbers from a slice.
+Rows not aligned to 16 bytes are refused, by the compiler if the types determine it, otherwise by the program.
 """
 
 import re
@@ -36,7 +34,7 @@ class Case:
         self.dtype = pick("bf16", "f16", "f32")
         self.element = pick("f8E4M3FN", "f8E5M2", "f4E2M1FN", "i8")
         self.kind = pick("plain", "gather", "ragged", "prologue", "ragged prologue")
-        # Columns of ragged rows end where a copy of 16 bytes does.
+        # Columns of ragged rows end at a multiple of 16 bytes.
         self.columns = int(pick(32, 96, 128, 160, 256, 288))
         self.rows = 32 * int(rng.integers(1, 10))
         step = 16 // (4 if self.dtype == "f32" else 2)
@@ -75,7 +73,7 @@ def destinations(case):
 
 
 def program(case):
-    """Where the types do not say it, the width is the run's."""
+    """Program with static or dynamic width."""
     wide = f"tensor<{case.wide.shape[0]}x{'?' if case.dynamic else case.width}x{case.dtype}>"
     part = f"tensor<{case.rows}x{case.columns}x{case.dtype}>"
     groups, index, top = f"tensor<{len(case.ends)}xi32>", f"tensor<{case.rows}xi32>", "%top" if case.dynamic else case.top
@@ -133,7 +131,7 @@ for axes in [1], [1, 0]:
     refuse(misplaced(True, axes, width=4),
            r"stride of rows of an input to be a multiple of 8, found 260; the nearest are 256 and 264")
     refuse(misplaced(True, axes, first=4), r"address of an input to be a multiple of 16, found \d+; the nearest are")
-# Operations on slices are compared like any other.
+# Operations on slices are compared like others.
 printed = call(misplaced(True, [1, 0]), check=True).stdout
 if not re.search(r"mx\.quantize at .*, result 0: \d+ elements, 0 bytes unequal", printed) or "not compared" in printed:
     test.fail(f"--check=cpu: {printed}")

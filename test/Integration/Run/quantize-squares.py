@@ -1,5 +1,5 @@
-"""Squares along rows or columns that end within one equal numpy and the CPU path in every byte: lines of a square that
-the input does not have get no scale, which is 0 in tiles.
+"""Squares with partial rows or columns at the border equal numpy and the CPU path in every byte: lines of a square
+outside of the input get no scale, which is 0 in tiles.
 
 RUN: %python %s mx-run %t sm_90a
 RUN: %python %s mx-run %t sm_100a
@@ -11,7 +11,7 @@ from harness import Blocks, Function, Harness, to_array
 
 LENGTH = 160
 ENCODE = 448 * 6 / 5.0
-# Lines (rows for axis 1, columns for axis 0), whether types have their number, and the destination.
+# Lines (rows for axis 1, columns for axis 0), whether their number is static, and the destination.
 CASES = [(count, static, Blocks("f4E2M1FN" if name == "nvfp4" else name, axis, layout, square=True,
                                 encode=ENCODE if name == "nvfp4" else None))
          for count, static, name, layout, axis in [

@@ -1,4 +1,5 @@
-"""Quantizers through shared memory with squares and with seeds equal the CPU path in every bit, and without a seed numpy.
+"""Quantizers through shared memory, with squares and with seeds: the CPU path gives the same bits, and so does numpy
+without a seed.
 
 RUN: %python %s mx-run %t sm_100a
 REQUIRES: compiler, numpy
@@ -28,7 +29,7 @@ def cases(dtype):
         yield case([[1], [0], [1, 0]][i % 3], element, ["sf_128x4", "linear"][i % 2], ["ceil", "floor", "even"][i % 3],
                    None, True)
     yield case([1, 0], "f4E2M1FN", "sf_128x4", "ceil", ENCODE, True)
-    # Random numbers take the simulator long.
+    # Random numbers are slow on the simulator.
     yield case([1, 0], "f8E4M3FN", "linear", "even", seed=True)
     if dtype == "bf16":
         yield case([0, 1], "f8E5M2", "sf_128x4", "ceil", None, True, seed=True)

@@ -1,13 +1,13 @@
-"""Operands of ragged reductions with room for more rows than the groups have: what is dequantized
-follows the rows, and what lies after the last segment is neither read nor written.
+"""Operands of ragged reductions with more room than the rows of the groups: dequantization work follows the rows, and
+memory after the last segment is neither read nor written.
 
 RUN: env MX_QUIET=1 MX_CUDA_DRIVER=none %python %s mx-run mx-compile %t
 REQUIRES: compiler, numpy
 
-The same groups with little and much room, and offsets of both types. Elements and scales after the
-last segment are NaN, and so is the workspace before a call; results hold bytes that must stay.
-Numbers are those of NumPy, and of the reference path where columns are defined. Reports of the
-simulator count what is stored and how many instructions run.
+The same groups run with little and much room, and with offsets of both types. Elements and scales after the last
+segment are NaN, and so is the workspace before a call; results contain bytes that must be preserved. Results are
+compared with NumPy, and with the reference path for defined columns. Reports of the simulator count stored bytes and
+executed instructions.
 """
 
 import json
@@ -19,10 +19,10 @@ from harness import FLOATS, Harness
 
 test = Harness("mx_run", "mx_compile", "folder", seed=11)
 mx.set_device("sim")
-ROWS = 136, 200  # of a and of b
+ROWS = 136, 200  # rows of a and b
 SIZES = [130, 0, 70, 1]
 USED = sum(-(-size // 128) * 128 for size in SIZES)
-POISON, BF16_NAN = 0xA5, 0x7FC0  # a byte of results, and what is in the workspace
+POISON, BF16_NAN = 0xA5, 0x7FC0  # byte in results, and value in the workspace
 
 TYPES = """
 !a = tensor<{m}x{cap}xf8E4M3FN, #mx.ragged<groups = {g}, align = 128>>
@@ -89,19 +89,19 @@ class Case:
             return [np.asarray(result.numpy(dtype=result.element.storage)) for result in results]
 
     def check(self, text, chip):
-        """Operation by operation, with the reference path."""
+        """Compares each operation with the reference path."""
         done, _ = test.call(text, self.arrays, 0, chip=chip, check=True)
         test.require(f"{chip}: check", "check: passed" in done.stdout, done.stdout)
 
     def count(self, text, chip):
-        """The simulator's report of each launch."""
+        """Returns the simulator's report of each launch."""
         test.call(text, self.arrays, 0, chip=chip, env={"MX_SIM_REPORT": test.path("report.json")})
         with open(test.path("report.json"), encoding="utf-8") as file:
             return json.load(file)["launches"]
 
 
 def draw(rows):
-    """Elements and scales of all segments, whose padding is 0."""
+    """Draws elements and scales of all segments, with zero padding."""
     codes, scales = np.zeros((rows, USED), np.uint8), np.zeros((rows, USED // 32), np.uint8)
     start = 0
     for size in SIZES:
@@ -151,7 +151,7 @@ def check_matmuls(chip, schedules):
 
 
 def check_work(chip, text, kernel):
-    """All that is stored follows the rows. CTAs without work end soon after they looked for it."""
+    """Checks that all stores follow the rows. CTAs without work end soon after the check for work."""
     found = []
     for total in SMALL, LARGE:
         case = Case(total, operands)

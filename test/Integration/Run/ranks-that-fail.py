@@ -1,5 +1,5 @@
-"""mx-run with several ranks, of which one does not do what the others wait for: the process ends in time, with a message that
-names the rank, the entry and the collective, on the reference path as on a simulated device.
+"""mx-run with several ranks, one of which fails the others: the process ends in time, with a message that names the
+rank, the entry and the collective, on the reference path and on a simulated device.
 
 RUN: env MX_CUDA_DRIVER=none %python %s mx-run %t
 REQUIRES: compiler, numpy
@@ -33,7 +33,7 @@ def expect(found, status, *texts):
     assert found[0] == status and found[1] in texts, f"expected {status} and one of {texts}, found {found}"
 
 
-# A rank that computes without end: the state of a generator after as many steps as there are.
+# A rank that computes for a very long time: a random generator with a huge step count.
 write("slow.mlir", """mx.group @ep size = 3 tokens = 1
 func.func @forward(%x: tensor<1x4xf32>, %n: index) -> (tensor<3x4xf32>, tensor<3x4xf32>, i64) {
   %w0 = mx.window @ep : tensor<3x4xf32>
@@ -71,7 +71,7 @@ for value, shown in ("0", "0"), ("-1", "-1"), ("2e6", "2e+06"), ("nan", "nan"):
     expect(run("slow.mlir", 3, CPU, *slow, f"--timeout={value}"), 2,
            f"mx-run: --timeout: expected up to a million seconds, found {shown}")
 
-# Data that one rank refuses: the same words on both paths.
+# Data refused by one rank: the same words on both paths.
 write("many.mlir", """mx.group @ep size = 2 tokens = 4
 func.func @main(%x: tensor<?x8xf32>) -> tensor<8x8xf32> {
   %w = mx.window @ep : tensor<8x8xf32>
@@ -85,7 +85,7 @@ for device in CPU, SIM:
     expect(run("many.mlir", 2, device, "--arg=rows-{rank}.npy"), 2,
            "mx-run: rank 1: entry 'main': many.mlir:4:8: expected at most 4 tokens of a rank of group ep, found 5")
 
-# More ranks than a process has descriptors for: said at once, where ranks need some.
+# More ranks than file descriptors: reported at once, if the ranks need any.
 COUNT = 20
 write("wide.mlir", f"""mx.group @ep size = {COUNT} tokens = 1
 func.func @main(%x: tensor<1x4xf32>) -> tensor<{COUNT}x4xf32> {{

@@ -3,7 +3,7 @@
 RUN: %python %s mx-opt mx-translate mx-sim %mx_obj/unittests/mx-raster-dump %t
 REQUIRES: compiler, numpy
 
-One thread walks through the units of a grid and writes down the tile of each.
+One thread walks through the units of a grid and records the tile of each.
 """
 
 import json
@@ -19,7 +19,7 @@ os.makedirs(directory, exist_ok=True)
 
 RASTERS = {"linear": "linear", "hilbert": "hilbert"}
 RASTERS.update({str(n): f"group_m({n})" for n in (1, 3, 8, 100)})
-# Tiles of 4 x 6: rows and columns that are no multiples of them.
+# Tiles of 4 x 6: rows and columns are not multiples.
 KERNEL = """
     mxgpu.kernel @order_{0}(%order: memref<?x2xi32>, %count: memref<1xi64>, %rows: index, %columns: index) {{
       %c0 = arith.constant 0 : index

@@ -4,8 +4,8 @@ RUN: %python %s mx-run %t sm_90a mx-compile mx-launch
 RUN: %python %s mx-run %t sm_100a mx-compile mx-launch
 REQUIRES: compiler, numpy
 
-Sums, maxima and minima of what regions make of matrices, of slices of them, of numbers by row and by column; no rows,
-rows without columns, of one, and with tails; NaN where it belongs and nowhere else. Sums are the same bits for all seeds of the simulator.
+Covers sums, maxima and minima of regions over matrices, slices, and numbers by row and by column; no rows, rows without
+columns, one column, and tails; NaN exactly as defined. Sums give the same bits for all seeds of the simulator.
 """
 
 import numpy as np
@@ -20,14 +20,14 @@ EPSILON = 2.0**-24
 
 
 def widen(values):
-    """Operations that give f32 numbers of block arguments."""
+    """Returns operations that convert block arguments to f32."""
     return "\n".join(
         f"    %{name}32 = arith.extf %{name} : {dtype} to f32" if dtype != "f32" else
         f"    %{name}32 = arith.addf %{name}, %none : f32" for name, dtype in values)
 
 
 class Plain:
-    """The sum, maximum or minimum of a row of one matrix, which comes with what it begins with."""
+    """Sum, maximum or minimum of a row of a matrix, with an initial value."""
 
     def __init__(self, dtype, op="addf", named=False):
         self.dtype, self.op, self.named = dtype, op, named
@@ -59,7 +59,7 @@ func.func @main(%m: {matrix}, %first: tensor<?xf32>) -> tensor<?xf32> {{
         return [x, rng.standard_normal(rows).astype(np.float32)]
 
     def expect(self, x, first):
-        """The result and how far off it may be."""
+        """Returns the result and its error bound."""
         x = x.astype(np.float64)
         everything = np.concatenate([x, first[:, None].astype(np.float64)], axis=1)
         if self.op == "addf":
@@ -69,8 +69,8 @@ func.func @main(%m: {matrix}, %first: tensor<?xf32>) -> tensor<?xf32> {{
 
 
 class Gradient:
-    """What the probability of a row gets in a layer of experts: the sum of dh * silu(gate) * up, from 0 on. Gate and up
-    are slices of one matrix, in which other columns precede them; there are factors of rows, of columns and of all."""
+    """Gradient of a row's probability in an expert layer: the sum of dh * silu(gate) * up, starting from 0. Gate and up
+    are slices of one matrix, preceded by other columns; factors apply by row, by column and to all."""
 
     def __init__(self, dtype, other, shift):
         self.dtype, self.other, self.shift = dtype, other, shift
@@ -143,7 +143,7 @@ test = Harness("mx_run", "folder", "chip", "mx_compile", "mx_launch")
 def check(case, rng, rows, columns, spoil=False, by_plan=False):
     """Compares the simulator, in two orders, and the CPU path with numpy."""
     arguments = case.arguments(rng, rows, columns)
-    if spoil: # one row of the first matrix, which is that of another one in a slice
+    if spoil: # row of the first matrix, or of the sliced matrix
         arguments[0][rows // 2 + 2 if isinstance(case, Gradient) else rows // 2, columns // 2 + getattr(case, "shift", 0)] = np.nan
     name = f"{case}, {rows} x {columns}"
     expected, limit = case.expect(*arguments)

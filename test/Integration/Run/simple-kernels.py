@@ -1,11 +1,12 @@
-"""What neither mx nor a fusion takes runs as simple kernels: programs around matmuls, against numpy in float64.
+"""Operations outside of mx that no kernel fuses run as simple kernels: programs around matmuls, against numpy in
+float64.
 
 RUN: env MX_QUIET= %python %s mx-run %t sm_90a mx-compile mx-launch
 RUN: env MX_QUIET= %python %s mx-run %t sm_100a mx-compile mx-launch
 REQUIRES: compiler, numpy
 
-Each program runs on the simulator, on the CPU path and as a compiled launch plan; the operands of matmuls are small whole
-numbers, so that they are exact in block formats. What is summed in the same order has the same bits everywhere.
+Each program runs on the simulator, on the CPU path and as a compiled launch plan. Matmul operands are small integers,
+exact in block formats. Sums in the same order give the same bits everywhere.
 """
 
 import ml_dtypes
@@ -65,7 +66,7 @@ Y = x.astype(np.float64) @ w.astype(np.float64).T
 soft = lambda v: np.exp(v - v.max(-1, keepdims=True)) / np.exp(v - v.max(-1, keepdims=True)).sum(-1, keepdims=True)
 XW = "%x: !m, %w: !wm"
 
-# Name, arguments, results, body, arrays, what is expected, and how far off floats may be, relative to the largest.
+# Name, arguments, results, body, arrays, expected results, and the error bound of floats, relative to the largest.
 CASES = [
     ("weight_only", XW, "!y", """
   %e0 = tensor.empty() : !we

@@ -1,5 +1,5 @@
-"""Collectives of slices, whose rows begin somewhere in an array or lie apart: each rank gets the bytes that NumPy slices, on
-the reference path and on a simulated device, of tensors and of memrefs.
+"""Collectives of slices with offsets or gaps between rows: each rank receives the bytes that NumPy slices, on the
+reference path and on a simulated device, for tensors and memrefs.
 
 RUN: env MX_CUDA_DRIVER=none %python %s mx-run %t
 REQUIRES: compiler, numpy

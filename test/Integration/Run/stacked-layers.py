@@ -3,10 +3,9 @@
 RUN: %python %s mx-run %t sm_90a sm_100a
 REQUIRES: compiler, numpy
 
-The activation is carried from round to round; weights and their scales, of
-each round, are a slice of what all layers have, elements of 8 and 4 bits and
-packed weights too. Scales of layout sf_128x4 and row by row. Oracle: numpy in
-float64 on decoded numbers, from each layer's own rounded input.
+The activation is loop-carried; weights and scales of each iteration are a slice of the stacked layers, with elements of
+8 and 4 bits, packed weights, and scales in layout sf_128x4 and linear. Oracle: numpy in float64 on decoded numbers,
+from each layer's own rounded input.
 """
 
 import mx_reference as ref
@@ -20,7 +19,7 @@ BLOCKS = SIZE // 32
 def program(element, tiled):
     layout = ", #mx.scale_layout<sf_128x4>" if tiled else ""
     scales = f"{BLOCKS}xf8E8M0FNU{layout}>"
-    # Scales of one layer that lie row by row are a matrix, relaid in each round.
+    # Linear scales of a layer are a matrix, relaid in each iteration.
     return f"""
 !x = tensor<{ROWS}x{SIZE}xbf16>
 !e = tensor<{ROWS}x{SIZE}xf8E4M3FN>
@@ -62,7 +61,7 @@ def run(chip, element, tiled):
         matmul = ref.real(*a, "f8E4M3FN") @ ref.real(*b, element).T
         h = matmul.astype(np.float32).astype(BF16)
     expected = h.astype(np.float64)
-    # A sum that is rounded to another neighbour may change a code of the next layer.
+    # A sum rounded to another neighbour may change a code of the next layer.
     error = np.abs(found - expected).max() / np.abs(expected).max()
     same = np.count_nonzero(found == expected) / found.size
     print(f"{chip} {element} tiled {tiled}: {same:.3f} of the elements equal, largest error {error:.4f} of the largest")

@@ -1,17 +1,17 @@
-"""examples/transformer_block.mlir, imported and run on the simulator: each stage against numpy in float64, from the
-inputs that the device had (Inputs/transformer_block.py has them and their bounds). Here on sm_100a, in
-transformer-block-sm_90a.test on sm_90a.
+"""examples/transformer_block.mlir, imported and run on the simulator: each stage against numpy in float64, based on the
+device's inputs of the stage (Inputs/transformer_block.py contains the stages and their bounds). This test runs on
+sm_100a, transformer-block-sm_90a.test on sm_90a.
 
 RUN: %python %s mx-opt mx-run mx-compile mx-launch %examples %t sm_100a random:150:1
 REQUIRES: compiler, numpy
 
 usage: transformer-block.py MX_OPT MX_RUN MX_COMPILE MX_LAUNCH EXAMPLES DIRECTORY CHIP KIND:TOKENS:SEED... | faults
 
-A case runs as a user runs it, with --check=cpu, and as a launch plan that mx-compile wrote. Then the function returns
-intermediate values too, which keeps some operations from becoming part of others; its result must have the same bits, so
-what is found there holds for the program as it is. The first case is also compared with the block in float64 as a whole.
+A case runs like a user's program, with --check=cpu, and as a launch plan from mx-compile. Then the function returns
+intermediate values too, which prevents some fusions; its result must have the same bits, so its findings apply to the
+original program. The first case is also compared with the whole block in float64.
 
-With faults the program is changed in one place at a time, and the stage that is wrong must be named.
+With faults the program is changed in one place at a time, and the test must name the wrong stage.
 """
 
 import os
@@ -27,12 +27,12 @@ chip, example = test.chip, os.path.join(test.examples, "transformer_block.mlir")
 IMPORT = ["--mx-import-scaled", "--mx-quantize-matmuls=recipe=mxfp8-e4m3", "--cse", "--canonicalize"]
 
 
-# Of the schedules of each matmul: all of them take a minute to compile.
+# Limits the schedules per matmul: all of them take a minute to compile.
 FEW = "--max-schedules=4"
 
 
 def add_results(text, values):
-    """@block with more results, behind its own."""
+    """Returns @block with additional results after its own."""
     head, body = text.split("func.func @block(", 1)
     names = "".join(f", {name}" for name, _ in values)
     types = "".join(f", {type_}" for _, type_ in values)
@@ -53,7 +53,7 @@ def import_program(text):
 
 
 def observe(text):
-    """An imported program that returns what stages give; `text` is the example."""
+    """Returns an imported program with the results of stages; `text` is the example."""
     text = add_results(text, [("%" + value, type_) for value, type_ in block.OBSERVED.items()])
     text = import_program(text)
     quantizers = re.findall(r"^ +(%\w+):2 = mx\.(?:fused_)?quantize .* -> (.*)$", text, re.M)
@@ -64,7 +64,7 @@ def observe(text):
     return add_results(text, values)
 
 
-# What the device returns, in its order: y, stages, elements and scales.
+# Results of the device in order: y, stages, elements and scales.
 NAMES = ["y", *("tokens_" if n == "tokens" else n for n in block.OBSERVED),
          *(f"{n}_{part}" for n in block.QUANTIZED for part in "es")]
 BF16_VALUES = {"y", *(n for n, t in block.OBSERVED.items()
@@ -79,8 +79,8 @@ def find_stages(program, arguments):
 
 
 def compare_whole(arguments, found):
-    """Tokens that have the same experts. Matmuls of experts have the noise of MXFP8, some 5 % of what they add
-    (docs/guide/MoE.md); a stage that is missing or wrong is as large as its result."""
+    """Compares tokens with equal experts. Expert matmuls add the noise of MXFP8, about 5 % of their contribution
+    (docs/guide/MoE.md); a missing or wrong stage changes as much as its whole result."""
     exact, choice = block.run_model(arguments)
     same = (choice == found["choice"]).all(1)
     noise = found["y"].astype(np.float64)[same] - exact[same]
@@ -107,7 +107,7 @@ def check(case, plain, observed, whole):
         compare_whole(arguments, found)
 
 
-# The stage that is wrong, and what it is changed from and to.
+# The wrong stage, the original text and its replacement.
 FAULTS = [
     ("n1", "%size = arith.constant 256.0", "%size = arith.constant 255.0"),
     ("qkv", "ins(%n1, %wqkv,", "ins(%x, %wqkv,"),
@@ -138,7 +138,7 @@ FAULTS = [
 
 
 def check_faults(text):
-    """Ties must have been broken: with tokens that are alike, and a router without an opinion."""
+    """Checks that ties occur: equal tokens, and a router with equal scores."""
     arguments = {kind: block.make_arguments(24, 8, kind) for kind in ["random", "equal"]}
     for stage, old, new in FAULTS:
         if old not in text:

@@ -1,13 +1,12 @@
-"""Kernels whose loops over K are unrolled equal numpy's float64, on the simulator.
+"""Kernels with unrolled loops over K equal numpy's float64, on the simulator.
 
 RUN: %python %s mx-opt mx-compile %t sm_90a
 RUN: %python %s mx-opt mx-compile %t sm_100a
 REQUIRES: compiler, numpy
 
-Matmuls of all strategies of a chip, of sizes that the run tells, with expert groups and with a
-split reduction: by 2 and by 3, with a reduction of no step, one step, as many as a body
-has, one more and one less, and a last step that is short. Operands are small integers,
-whose sums are exact in every order. --seed takes others.
+Covers matmuls of all strategies of a chip, with dynamic sizes, with expert groups and with a split reduction, unrolled
+by 2 and by 3: with no step, one step, exactly a body's steps, one more and one less, and a short last step. Operands
+are small integers with exact sums in every order. --seed draws others.
 """
 
 import ml_dtypes
@@ -64,8 +63,8 @@ ENTRIES = {
 
 
 def make_scales(rows, columns, ends=()):
-    """Scales of 1 and 2 as the program takes them, in tiles of 128 rows by 4 blocks, and
-    by rows and blocks. Group g begins with tile `first row / 128 + g` (docs/reference/Spec.md)."""
+    """Returns scales of 1 and 2 in program form, in tiles of 128 rows by 4 blocks, and by rows and blocks. Group g
+    begins with tile `first row / 128 + g` (docs/reference/Spec.md)."""
     blocks, tiles = -(-columns // 32), rows // 128 + len(ends) if len(ends) else -(-rows // 128)
     ends = ends if len(ends) else [rows]
     tiled = rng.integers(127, 129, (tiles, -(-blocks // 4), 32, 4, 4), dtype="u1")
@@ -86,7 +85,7 @@ def widen(elements, scales):
 
 
 def run(entry, text, m, n, k):
-    """The result, and what it must be."""
+    """Returns the result and its expected value."""
     c = np.zeros((m, n), np.float32)
     if text is GROUPED:
         ends = np.sort(rng.integers(0, m + 1, 3)).astype("i4")

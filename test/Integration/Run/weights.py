@@ -1,19 +1,16 @@
-"""Matmuls of bf16 activations by quantized weights, or by bf16, compared with numpy:
-here with weights in order on sm_90a, and in weights-*.test with the rest.
+"""Matmuls of bf16 activations by quantized or bf16 weights, compared with numpy: this file covers plain weights on
+sm_90a, weights-*.test cover the rest.
 
 RUN: %python %s mx-run %t --chip=sm_90a
 REQUIRES: compiler, numpy
 TIER: slow
 
-Weights are random codes of every format, activations random numbers of bf16,
-subnormal ones among them, and in some cases infinities and NaN. What must not
-matter is NaN: rows of activations that no group has, what surrounds a slice, and
-slack of the scales. Products are exact, and a sum of 16 of them is the tensor
-core's; on the CPU, which also takes activations of f16, sums are exact. Case
-number i is the same whenever it runs. With --swap-ab rows are few, and schedules
-those with wgmma_swap_ab. With --packed it also runs with packed weights, and the
-results must be the same bits; where mx chooses both schedules, both must be within the
-bound. With --numbers weights are bf16 without scales.
+Weights are random codes of every format, activations random bf16 values, including subnormals, and in some cases
+infinities and NaN. Irrelevant memory is NaN: activation rows outside of all groups, the surroundings of a slice, and
+slack of the scales. Products are exact, and a sum of 16 of them follows the tensor core; on the CPU, which also
+supports f16 activations, sums are exact. Case i is reproducible. With --swap-ab, rows are few, and schedules use
+wgmma_swap_ab. With --packed the test also runs with packed weights, and the results must be the same bits; if mx
+chooses both schedules, both must be within the bound. With --numbers, weights are bf16 without scales.
 """
 
 import os
@@ -30,7 +27,7 @@ from packed_weights import pack_tiles
 WEIGHTS = [(name, "f8E8M0FNU") for name in FORMATS] + [("f4E2M1FN", "f8E4M3FN")]
 OUTS = {"f32": 23, "bf16": 7}
 LAYOUT = "#mx.scale_layout<sf_128x4>"
-# How rows are grouped, and what else a matmul may have.
+# Grouping of rows, and other options of a matmul.
 KINDS = ["dense", "rows", "masked", "slice", "epilogue", "parts", "scatter", "quantized"]
 WGMMA_SCHEDULES = [
     "",
@@ -66,7 +63,7 @@ TCGEN05_SCHEDULES = [
     "tile = [256, 256, 64], stages = 2, strategy = #mxgpu.tcgen05_upcast_b<ctas = 2>, epilogue = tma_store",
     "tile = [128, 128, 64], stages = 2, strategy = #mxgpu.tcgen05_upcast_b<operand_stages = 1>",
 ]
-# With two tiles of scales; and with whole ones, that are written.
+# With two tiles of scales; and with whole tiles, explicitly.
 WIDE = WGMMA_SCHEDULES[4:5] + TCGEN05_SCHEDULES[6:8] + MMA_SYNC_SCHEDULES[2:5:2]
 WHOLE = (WGMMA_SCHEDULES[4:6] + WGMMA_SCHEDULES[7:] + TCGEN05_SCHEDULES[6:]
          + MMA_SYNC_SCHEDULES[6:])
@@ -114,7 +111,7 @@ NAN = np.float32(np.nan)
 
 
 def with_own(schedule, field):
-    """A schedule with wgmma_swap_ab with one more of its strategy's fields."""
+    """Adds a field of its strategy to a wgmma_swap_ab schedule."""
     return re.sub("wgmma_swap_ab(<(.*?)>)?",
                   lambda m: f"wgmma_swap_ab<{field}, {m[2]}>" if m[2] else f"wgmma_swap_ab<{field}>",
                   schedule)
@@ -144,13 +141,13 @@ class Case:
         if is_numbers:  # no blocks
             self.k += 8 * int(rng.integers(4))
         self.groups = int(rng.integers(1, 6)) if self.is_grouped() else 0
-        # Of quantized results some have two matrices of weights, too.
+        # Some quantized results use two weight matrices, too.
         self.parts = 2 if self.kind == "parts" or (self.kind == "quantized" and index % 2) else 1
         if self.kind in ("parts", "quantized"):
             self.n = 128 * int(rng.integers(1, 4))
         self.out = "f32" if self.kind == "scatter" else list(OUTS)[index % len(OUTS)]
         self.schedule = self.choose_schedule()
-        # Bulk stores take rows of multiples of 16 bytes.
+        # Bulk stores require rows of multiples of 16 bytes.
         if "tma_store" in self.schedule and self.n % 8:
             self.n += 8 - self.n % 8
         self.is_dynamic, self.knows_k = index % 3 == 0, False
@@ -171,7 +168,7 @@ class Case:
             schedules = NUMBERS_SCHEDULES
         schedule = schedules[int(self.rng.integers(len(schedules)))]
         if self.kind == "quantized":
-            whole = WHOLE + NUMBERS_SCHEDULES[4:10]  # of 128 and 256 columns
+            whole = WHOLE + NUMBERS_SCHEDULES[4:10]  # tiles of 128 and 256 columns
             schedules = [s for s in schedules if not s or s in whole]
         if self.parts > 1:  # whole tiles of scales for each part
             schedules = schedules + [MMA_SYNC_LARGEST] * self.is_mma_sync
@@ -235,7 +232,7 @@ def make_weights(case):
 
 
 def divide(case):
-    """Rows of each group, and where each group's begin."""
+    """Returns the rows of each group, and the start of each group."""
     if case.kind == "masked":
         counts = case.rng.integers(0, case.m + 1, case.groups)
         return counts, np.arange(case.groups) * case.m
@@ -368,11 +365,11 @@ def run(args, case):
     packed = execute(args, case, text(case, is_packed=True), arrays + outs + extra, len(outs),
                      (used >= 0).any())
     if packed and not case.schedule and not case.is_exact:
-        # The schedules that mx chooses may sum in different orders.
+        # The schedules chosen by mx may sum in different orders.
         wrong, ratio = check(case, packed, rows, used, w, init, to)
         print(f"{case}: {wrong} wrong with packed weights, largest deviation {ratio:.3f} of the bound")
         return wrong == 0
-    # Rows of no expert group are unspecified on the CPU where there are parts.
+    # With parts, rows outside of all expert groups are unspecified on the CPU.
     known = used >= 0 if case.parts > 1 else np.full(len(used), True)
     differ = 0
     for plain, other in zip(results, packed):
@@ -384,7 +381,7 @@ def run(args, case):
 
 
 def run_reduction(args, case):
-    """Groups of the reduction, whose segments are padded with zeros."""
+    """Runs groups of the reduction, with zero-padded segments."""
     rng, groups = case.rng, case.groups
     sizes = rng.integers(0, case.k + 1, groups)
     starts = np.concatenate([[0], np.cumsum(-(-sizes // 128) * 128)])
@@ -430,8 +427,8 @@ def as_bits(array):
 
 
 def execute(args, case, program, arrays, count, has_rows=True):
-    """The results of a program, or nothing if it fails."""
-    # What is recorded for a GPU (simulator/scripts/cuda_cases/record.py) is not checked.
+    """Returns the results of a program, or nothing if it fails."""
+    # Cases recorded for a GPU (simulator/scripts/cuda_cases/record.py) are not checked.
     check = (case.kind in ("dense", "rows", "slice", "epilogue") and not case.is_exact
              and "MX_RECORD" not in os.environ)
     # Without rows there is nothing to compare.
@@ -470,7 +467,7 @@ def check(case, results, rows, used, w, init, to):
             more = compare(found, a * factor, b, count_steps(case, a), OUTS[case.out])
         wrong += more[0]
         largest = max(largest, more[1])
-    # What no group has is as it was.
+    # Rows outside of all groups are unchanged.
     left = used < 0
     if not (y[left] == before[left]).all() and case.kind != "parts":
         wrong += int((y[left] != before[left]).sum())
@@ -478,7 +475,7 @@ def check(case, results, rows, used, w, init, to):
 
 
 def count_steps(case, a):
-    """Roundings of sums; those of f64, and of a region in f32, are not nothing."""
+    """Counts roundings of sums; f64 sums and f32 regions count, too."""
     if not case.is_exact:
         return -(-a.shape[1] // 16) + 2
     return 2 if case.kind == "parts" else 1e-5
@@ -496,7 +493,7 @@ def check_sums(y, exact, total, steps, case):
 
 
 def check_quantized(case, results, rows, used, w):
-    """Within a code of the exact value, by the scale that was chosen."""
+    """Compares within a code of the exact value, by the actual scale."""
     elements = results[0].view(ml_dtypes.float8_e4m3fn).astype(np.float64)
     wrong = 0
     for group in range(case.groups):
@@ -533,7 +530,7 @@ def main():
         case.knows_k = True
     if test.packed:  # in tiles of 64 columns
         cases = [case for case in cases if "32, 64]" not in case.schedule]
-    if test.packed and test.swap_ab:  # whose parts have rows in common
+    if test.packed and test.swap_ab:  # which merges rows of the parts
         cases = [case for case in cases if case.kind != "parts"]
     for case in test.select(cases):
         test.compared += 1

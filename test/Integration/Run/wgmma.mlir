@@ -1,7 +1,7 @@
-// C = A B^T + bias, A and B of bf16, by wgmma with the accumulator in registers:
-// the loop over K carries it as a fragment, and the epilogue asks the fragment's
-// layout where its elements belong. Compared with float64, on the simulator here; the
-// script takes another device.
+// C = A B^T + bias, A and B of bf16, by wgmma with the accumulator in
+// registers: the loop over K carries it as a fragment, and the epilogue
+// reads the places of its elements from the fragment's layout. Compared
+// with float64, on the simulator here; the script supports other devices.
 
 // REQUIRES: numpy
 // RUN: mx-compile %s --chip=sm_90a -o %t
@@ -109,7 +109,7 @@ module attributes {gpu.container_module} {
             %part = mxgpu.extract_columns %accumulator at(%j) : !accumulator -> !part
             %v:2 = mxgpu.to_rows %part : !part -> vector<8xf32>, vector<8xf32>
             %first_column = arith.addi %column, %j : index
-            // A thread has four runs of two columns in each of its two rows.
+            // Fragment of a thread: four runs of two columns in each of its two rows.
             %in0 = mxgpu.fragment_column 0 of !part
             %at0 = arith.addi %first_column, %in0 : index
             %next0 = arith.addi %at0, %c1 : index

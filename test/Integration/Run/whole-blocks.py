@@ -3,8 +3,8 @@
 # RUN: %python %s mx-test-run %t sm_90a
 # RUN: %python %s mx-test-run %t sm_100a
 # RUN: %python %s mx-test-run %t sm_120a
-"""One scale for each row, and one for each matrix (test/lib/Formats), equal numpy: quantized, dequantized and
-multiplied on the CPU path; dequantized by kernels, and multiplied where matmuls take two operands of bf16."""
+"""Blocks of a whole row or a whole matrix (test/lib/Formats) equal numpy: quantized, dequantized and multiplied on the
+CPU path; dequantized by kernels, and multiplied if the matmul supports two bf16 operands."""
 
 import ml_dtypes
 import numpy as np
@@ -29,7 +29,7 @@ def quantize(x, kind):
         factors = np.where(scales == 0, 0, np.fmin(np.float32(1) / scales, np.finfo(np.float32).max))
         factors = np.where(np.isnan(scales), scales, factors).astype(np.float32)
         quotients = np.clip(x * factors, -MOST, MOST)
-        quotients[np.isnan(quotients)] = np.float32(np.nan)  # without a sign
+        quotients[np.isnan(quotients)] = np.float32(np.nan)  # the sign is dropped
         return quotients.astype(E4M3), scales.astype(np.float32)
 
 
@@ -43,7 +43,7 @@ def bits(array):
 
 
 def multiply(a, b):
-    """In the order of the CPU path, or of numbers that kernels round to bf16."""
+    """Adds in the order of the CPU path; for kernels, rounds operands to bf16."""
     if not on_cpu:
         return (a.astype(BF16).astype(np.float64) @ b.astype(BF16).astype(np.float64).T).astype(np.float32)
     total = np.zeros((len(a), len(b)))
@@ -124,7 +124,7 @@ func.func @main(%a: {types[0]}, %sa: {types[1]}, %b: {types[2]}, %sb: {types[3]}
 
 
 def grouped(ends, n, k, masked):
-    """Rows have their scales, wherever their expert's begin."""
+    """Each row keeps its scale, independent of the start of its expert group."""
     groups, rows = len(ends), 40 if masked else ends[-1]
     a, sa = quantize(make_input(*[groups] * masked, rows, k), "row")
     b, sb = quantize(make_input(groups, n, k), "row")

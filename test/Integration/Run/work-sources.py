@@ -1,11 +1,10 @@
-"""Matmuls by every way to share out the tiles, compared with numpy.
+"""Matmuls with every way to distribute tiles, compared with numpy.
 
 RUN: %python %s %examples/matmul_schedule.mlir mx-run %t
 REQUIRES: compiler, numpy
 
-Few multiprocessors, so that CTAs go through several units. Under seeds cluster
-launch control now and then says that there is nothing left when there is: what
-is left is then launched, and no tile may be missing or done twice.
+Few multiprocessors, so that CTAs process several units. With some seeds, cluster launch control prematurely reports
+that no work is left; the remaining CTAs are then launched, and no tile may be missing or computed twice.
 """
 
 import itertools
@@ -23,7 +22,7 @@ with open(test.example) as file:
     EXAMPLE = file.read()
 
 TILE = "tile = [128, 128, 128], stages = 3, "
-# What is done once with the whole sum: half of it, below the diagonal.
+# Applied once to the whole sum: half of it, below the diagonal.
 EPILOGUE = """ epilogue {
 ^bb0(%sum: f32, %row: index, %column: index):
   %zero = arith.constant 0.0 : f32
@@ -35,7 +34,7 @@ EPILOGUE = """ epilogue {
 
 
 def make_program(schedule, with_epilogue):
-    """The example with another schedule and, if asked for, half of the sum and the epilogue."""
+    """The example with another schedule and optionally half of the sum and the epilogue."""
     changes = [(r"#mxgpu\.schedule<(?:[^<>]|<[^<>]*>)*>", f"#mxgpu.schedule<{adapt_schedule(TILE + schedule)}>")]
     if with_epilogue:
         changes += [
@@ -62,8 +61,8 @@ for index, (m, n, k) in enumerate(SHAPES):
     x, w = reference.make_input(rng, m, k, "plain"), reference.make_input(rng, n, k, "plain")
     inputs.append((x, w, reference.operand(x), reference.operand(w)))
 
-# Every loop with every order; then seeds, and parts of the reduction: more than
-# there are steps in the first two shapes, so that some have nothing to do.
+# Every loop with every order; then seeds, and splits of the reduction: more splits than steps in the first two shapes,
+# so that some are empty.
 runs = [(loop, raster, 1, index % 4) for index, (loop, raster) in enumerate(itertools.product(LOOPS, RASTERS))]
 runs += [("clc", "linear", 1, 2 + index % 2) for index in range(6)]
 runs += [(LOOPS[index % 2], RASTERS[index % 3], 2 + index % 3, index) for index in range(4)]

@@ -1,7 +1,6 @@
-"""An index that a kernel computes and that is outside of the array is clamped, as by
-numpy.take(mode="clip"); one that the host knows is an error before the launch. The CPU
-path, both kinds of chips and programs that were compiled ahead of time agree, the
-simulator finds nothing, and no plan reads the device (docs/reference/Spec.md, Indices).
+"""An out-of-bounds index computed by a kernel is clamped, as by numpy.take(mode="clip"); an index known to the host is
+an error before the launch. The CPU path, both kinds of chips and ahead-of-time compiled programs agree, the simulator
+reports no finding, and no plan reads the device (docs/reference/Spec.md, Indices).
 
 RUN: %python %s mx-run mx-compile mx-launch %t
 REQUIRES: compiler, numpy
@@ -17,7 +16,7 @@ INTEGERS = {"i8": np.int8, "i32": np.int32, "i64": np.int64, "index": np.int64}
 
 
 def make_indices(integer, size, count):
-    """Inside, around, far outside, and where 32 bits would be inside again."""
+    """Draws indices inside, at the borders, far outside, and valid modulo 32 bits."""
     limits = np.iinfo(INTEGERS[integer])
     pool = [0, size - 1, size, size + 1, -1, -size, -size - 1, limits.min, limits.max, limits.min + 2, limits.max - 2]
     if limits.bits == 64:
@@ -27,7 +26,7 @@ def make_indices(integer, size, count):
 
 
 def cast(name, integer):
-    """An index of what a tensor holds."""
+    """Casts a tensor element to an index."""
     if integer == "index":
         return f"%zero_{name} = arith.constant 0 : index\n    %p{name} = arith.addi %{name}, %zero_{name} : index"
     return f"%p{name} = arith.index_cast %{name} : {integer} to index"
@@ -38,7 +37,7 @@ def clip(index, size):
 
 
 def paths(text, arrays, ahead):
-    """Each path, its process and the file of the result."""
+    """Yields each path, its process and the file of the result."""
     for chip in "cpu", "sm_100a", "sm_90a":
         yield chip, *test.call(text, arrays, 1, chip=chip, status=None)
     if ahead:
@@ -46,7 +45,7 @@ def paths(text, arrays, ahead):
 
 
 def lines(done):
-    """Not what the compiler remarks, which has source lines."""
+    """Removes compiler remarks, which contain source lines."""
     text = [line for line in done.stderr.split("\n") if line.strip() and not line.startswith(" ")]
     return "\n".join(line for line in text if ": remark: " not in line)
 
@@ -60,7 +59,7 @@ def run(name, text, arrays, expected, ahead=False):
 
 
 def refuse(name, text, arrays, op, what, ahead=False):
-    """All paths name the line of `op` and say the message."""
+    """Checks that all paths report the message at the line of `op`."""
     line = next(i for i, row in enumerate(text.split("\n"), 1) if op in row)
     kind = op.split("= ")[1].split(" ")[0]
     for path, done, _ in paths(text, arrays, ahead):
@@ -68,7 +67,7 @@ def refuse(name, text, arrays, op, what, ahead=False):
             test.require(f"{name} on {path}: {said}", done.returncode == 2 and said in lines(done), done.stderr)
 
 
-# Numbers of one tensor at places that another has.
+# Elements of a tensor at places from another tensor.
 def gather(integer, table, places):
     return f"""func.func @main(%x: {table}, %at: {places}) -> tensor<?xf32> {{
   %c0 = arith.constant 0 : index
@@ -131,7 +130,7 @@ for integer, shape, element, numbers in (("i32", "6x11", "i8", np.int8), ("i64",
     run(f"matrix of {shape}x{element} by {integer}", matrix(integer, shape, element), [x, rows, columns],
         x[np.ix_(clip(rows, 6), clip(columns, 11))])
 
-# In a branch, which may not be taken: zeros of a table without rows.
+# In a branch that may not be taken: zeros for a table without rows.
 lookup = """#id = affine_map<(i, j) -> (i, j)>
 func.func @main(%table: tensor<?x12xf32>, %tokens: tensor<?xi64>) -> tensor<?x12xf32> {
   %c0 = arith.constant 0 : index
@@ -162,7 +161,7 @@ for rows in 5, 0:
     read = table[clip(tokens, 5)] if rows else np.zeros((40, 12), np.float32)
     run(f"lookup in {rows} rows", lookup, [table, tokens], np.where(tokens[:, None] < 0, np.float32(7), read), ahead=True)
 
-# Two tensors one after the other, one of them perhaps empty: what a branch guards is right as it is.
+# Two concatenated tensors, one possibly empty: indices guarded by a branch are valid.
 concat = """func.func @main(%a: tensor<?xi32>, %b: tensor<?xi32>) -> tensor<?xi32> {
   %c0 = arith.constant 0 : index
   %m = tensor.dim %a, %c0 : tensor<?xi32>
@@ -188,7 +187,7 @@ for m, n in (5, 8), (0, 8), (5, 0), (0, 0):
     a, b = random.integers(0, 99, m).astype(np.int32), random.integers(0, 99, n).astype(np.int32)
     run(f"concat of {m} and {n}", concat, [a, b], np.concatenate([a, b]))
 
-# Divisions by 0 and shifts by the width, which docs/reference/Math.md defines and upstream's ranges do not.
+# Divisions by 0 and shifts by the width, defined in docs/reference/Math.md but not in upstream's range analysis.
 def computed(lines, table="tensor<7xf32>", made="%x"):
     return f"""func.func @main(%x: tensor<7xf32>, %at: tensor<64xi64>) -> tensor<64xf32> {{
   %0 = tensor.empty() : tensor<64xf32>
@@ -219,7 +218,7 @@ with np.errstate(divide="ignore"):
 text = computed("    %n = arith.andi %p, %c7 : index\n    %q = arith.shrui %c6, %p : index")
 run("shift by 0 to 63 and more", text, [x, at + 8], x[6 >> np.minimum(at + 8, 3)])
 
-# Tables that the region makes.
+# Tables created by the region.
 text = computed("    %t = arith.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>\n    %q = arith.subi %p, %c7 : index",
                 "tensor<4xf32>", "%t")
 run("constant of the region", text, [x, at], 1 + clip(at - 7, 4).astype(np.float32))
@@ -227,7 +226,7 @@ text = computed("    %t = tensor.cast %x : tensor<7xf32> to tensor<?xf32>\n    %
                 "%t")
 run("cast of the region", text, [x, at], x[clip(at - 7, 7)])
 
-# Numbers that share what they are computed from, as random numbers do.
+# Numbers with shared subexpressions, as in random generators.
 chain = ["    %q0 = arith.addi %p, %p : index"]
 chain += [f"    %q{i + 1} = arith.addi %q{i}, %q{i} : index" for i in range(40)]
 text = computed("\n".join(chain) + "\n    %q = arith.addi %q40, %p : index")
@@ -247,7 +246,7 @@ x = random.random(9, np.float32)
 run("shared sums of the host", text, [x, np.int64(0)], x[:4])
 refuse("shared sums of the host", text, [x, np.int64(1)], "%e = tensor.extract", "index 0 is out-of-bounds")
 
-# What the host knows: its numbers, alone and with the indices of loops, and sizes.
+# Values known to the host: its scalars, alone and with loop indices, and sizes.
 five_from = """  %y = tensor.generate {
   ^bb0(%i: index):
     %first = arith.index_cast %from : i64 to index
@@ -301,7 +300,7 @@ run("as long", shorter, [x, x], x + x)
 run("longer", shorter, [x[:5].copy(), x], x[:5] + x[:5])
 refuse("shorter", shorter, [x, x[:5].copy()], "%e = tensor.extract", "index 0 is out-of-bounds", ahead=True)
 
-# A number that the host could only read from the device is none that it knows.
+# A scalar that the host would have to read from the device does not count as known.
 scalar = """func.func @main(%x: tensor<?xf32>, %numbers: tensor<3xi64>) -> tensor<5xf32> {
   %c1 = arith.constant 1 : index
   %from = tensor.extract %numbers[%c1] : tensor<3xi64>
@@ -312,7 +311,7 @@ for first in -2, 3, 18, 2**32 + 1, -2**63:
 with open(test.path("compiled/manifest.json"), encoding="utf-8") as file:
     test.require("number of the device: no plan reads it", '"read"' not in file.read())
 
-# Matmuls and quantizations: a row and columns that tensors name.
+# Matmuls and quantizations: a row and columns at indices from tensors.
 matmul = """!a = tensor<?x64xf8E4M3FN>
 !as = tensor<?x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !b = tensor<96x64xf8E4M3FN>

@@ -1,7 +1,6 @@
-"""Offsets that decrease, are negative or point outside have one defined result
-(docs/reference/Spec.md, Groups): that of the offsets that they are taken for. On the CPU path, on
-both kinds of chips, and compiled ahead of time, random wrong offsets give the same bytes
-as those, and the simulator finds nothing.
+"""Decreasing, negative or out-of-bounds offsets have one defined result (docs/reference/Spec.md, Groups): the result of
+their normalized offsets. On the CPU path, on both kinds of chips, and compiled ahead of time, random invalid offsets
+give the same bytes as normalized offsets, and the simulator reports no finding.
 
 RUN: %python %s mx-run mx-compile mx-launch %t
 REQUIRES: compiler, numpy
@@ -88,13 +87,13 @@ func.func @main({arguments}) -> ({', '.join(types)}) {{{body}
 
 
 def meaning(offsets, total):
-    """The ends that wrong offsets are taken for."""
+    """Normalizes invalid offsets to ends."""
     last = min(max(int(offsets[-1]), 0), total)
     return np.maximum.accumulate(np.clip(offsets.astype(np.int64), 0, last)).astype(offsets.dtype)
 
 
 def defined(name, outputs, ends):
-    """What belongs to a group: the rest may hold anything."""
+    """Returns the part inside the groups; the rest is unspecified."""
     if name == "masked":
         return [outputs[0][g, :end] for g, end in enumerate(ends)]
     if name in ("reduction", "scatter", "in order"):
@@ -129,7 +128,7 @@ def make_offsets(integer):
 
 
 def run(path, text, arrays, count):
-    """Results on one of the four paths, which print nothing."""
+    """Returns the results on one of the four paths, which must print nothing."""
     if path == "launch":
         return test.launch(test.path("compiled"), arrays, count, quiet=True)
     return test.run(text, arrays, count, chip=path, quiet=True)
@@ -150,7 +149,7 @@ for _ in range(test.rounds):
     for name, (arguments, _, results) in PROGRAMS.items():
         integer = ["i32", "i64"][random.integers(2)]
         offsets, text = make_offsets(integer), source(name, integer)
-        if name == "reduction":  # whose matmuls do not know T
+        if name == "reduction":  # its matmuls do not depend on T
             offsets[-1] = min(offsets[-1], T)
         ends = np.clip(offsets, 0, 40) if name == "masked" else meaning(offsets, CAPACITY if name == "padded" else T)
         names = [a.split(":")[0].strip(" %") for a in arguments.split(", ")]

@@ -1,5 +1,5 @@
-// A kernel that stops itself stops the program, with a message, before the host
-// goes on with what it would have computed.
+// A kernel that traps ends the program, with a message,
+// before the host continues with its invalid result.
 //
 // RUN: mlir-opt %s -gpu-lower-to-nvvm-pipeline="cubin-chip=sm_90 cubin-features=+ptx80 cubin-format=isa" -o %t.mlir
 // RUN: not env MX_ERRORS=exit MX_DEVICE=sim %runner %t.mlir 2>&1 | FileCheck %s

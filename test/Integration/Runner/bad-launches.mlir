@@ -1,5 +1,5 @@
-// Modules and launches that cannot be right. Launches return nothing, so a
-// message and a status that is not zero are all that the caller gets.
+// Invalid modules and launches. Launches return nothing, so a
+// message and a nonzero status are the only report to the caller.
 //
 // RUN: split-file %s %t
 // RUN: mlir-opt %t/kernel.mlir -gpu-to-llvm -convert-func-to-llvm -reconcile-unrealized-casts -o %t/kernel.ll.mlir
@@ -12,7 +12,7 @@
 // RUN: not env MX_ERRORS=exit MX_DEVICE=sim MX_SIM_CHECKS=everything %runner %t/block.ll.mlir 2>&1 | FileCheck --check-prefix=CHECKS %s
 // RUN: mlir-opt %t/spin.mlir -gpu-to-llvm -convert-func-to-llvm -reconcile-unrealized-casts -o %t/spin.ll.mlir
 // RUN: not env MX_ERRORS=exit MX_DEVICE=sim MX_SIM_INSTRUCTION_LIMIT=10000 %runner %t/spin.ll.mlir 2>&1 | FileCheck --check-prefix=SPIN %s
-// A policy for errors that there is not is told, and counts as none.
+// An unknown error policy is reported and ignored.
 // RUN: env MX_ERRORS=abort MX_DEVICE=sim %runner %t/block.ll.mlir 2>&1 | FileCheck --check-prefix=POLICY %s
 
 // KERNEL: mx runtime: not found: gpu.binary: there is no kernel 'missing', but 'there'

@@ -1,10 +1,10 @@
-// Clusters of 2x2 blocks: every block says where it is, and reads a word of the
-// block at the other end of its cluster.
+// Clusters of 2x2 blocks: every block writes its position, and
+// reads a word of the block at the opposite end of its cluster.
 //
 // RUN: mlir-opt %s -gpu-lower-to-nvvm-pipeline="cubin-chip=sm_90 cubin-features=+ptx80 cubin-format=isa" \
 // RUN:   | %run_on_sim | FileCheck %s
 //
-// Block x, y: 1000 * cluster rank + 100 * cluster id + the rank of the other.
+// Block x, y: 1000 * cluster rank + 100 * cluster id + the rank of the opposite block.
 //
 // CHECK:      [3, 1002, 103, 1102],
 // CHECK-NEXT: [2001, 3000, 2101, 3100],

@@ -1,5 +1,5 @@
-// Host code chooses its device after its modules have been loaded: memory and
-// kernels are on it.
+// Host code selects its device after its modules are
+// loaded: memory and kernels are on that device.
 //
 // RUN: mlir-opt %s -gpu-lower-to-nvvm-pipeline="cubin-chip=sm_90 cubin-features=+ptx80 cubin-format=isa" -o %t.mlir
 // RUN: env MX_SIM_DEVICES=2 MX_ERRORS=exit MX_DEVICE=sim %runner %t.mlir 2>&1 | FileCheck %s

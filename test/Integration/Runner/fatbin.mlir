@@ -1,6 +1,6 @@
-// The default format of stock MLIR is a fatbin that holds PTX beside machine
-// code: it runs as it is. Machine code alone does not, and the message says what
-// to do.
+// The default format of stock MLIR is a fatbin with PTX
+// beside machine code: it runs unchanged. Machine code
+// alone does not run, and the message names the remedy.
 //
 // REQUIRES: ptxas, fatbinary
 //

@@ -1,5 +1,5 @@
-// What a GPU runs through although it is wrong is a warning with a GPU's result,
-// unless somebody asks for the checks: then it is an error.
+// Incorrect code that a GPU executes without an error is a warning,
+// with a GPU's result; if its check is requested, it is an error.
 //
 // RUN: mlir-opt %s -gpu-lower-to-nvvm-pipeline="cubin-chip=sm_90 cubin-features=+ptx80 cubin-format=isa" -o %t.mlir
 // RUN: env MX_SIM_WARNINGS=print %run_on_sim %t.mlir 2>%t.err | FileCheck %s
@@ -36,8 +36,8 @@ module attributes {gpu.container_module} {
     %c32 = arith.constant 32 : index
     %c256 = arith.constant 256 : index
     %out = gpu.alloc host_shared () : memref<8xi32>
-    // The first thread of each warp writes three words and reads one of another
-    // warp; there should be a barrier between.
+    // The first thread of each warp writes three words and reads one
+    // of another warp; the barrier between is missing on purpose.
     gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
                threads(%tx, %ty, %tz) in (%sx = %c256, %sy = %c1, %sz = %c1) {
       %words = memref.get_global @words : memref<24xi32, 3>

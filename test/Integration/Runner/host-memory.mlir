@@ -6,7 +6,7 @@
 // CHECK: [1, 3, 5, 7]
 // CHECK: 42
 
-// Without the registration the kernel has no business there.
+// Without the registration, the kernel's access is invalid.
 //
 // RUN: grep -v host_register %s \
 // RUN:   | mlir-opt -gpu-lower-to-nvvm-pipeline="cubin-chip=sm_90 cubin-features=+ptx80 cubin-format=isa" -o %t.bad.mlir

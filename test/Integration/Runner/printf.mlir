@@ -1,4 +1,4 @@
-// What kernels print comes out before what the host prints after it.
+// Kernel output precedes later host output.
 //
 // RUN: mlir-opt %s -gpu-lower-to-nvvm-pipeline="cubin-chip=sm_90 cubin-features=+ptx80 cubin-format=isa" \
 // RUN:   | %run_on_sim | FileCheck %s

@@ -1,8 +1,8 @@
-"""Writes a compiled directory by hand, and arrays for it.
+"""Writes a hand-written compiled directory and its input arrays.
 
 usage: make_program.py KERNELS.ptx DIRECTORY [FROM TO]
 
-FROM in the manifest is replaced by TO, everywhere.
+Every FROM in the manifest is replaced by TO.
 """
 
 import json
@@ -71,7 +71,7 @@ manifest = {
     ],
     "entries": [entry],
 }
-# One line for each list, as mx-compile writes them.
+# One list per line, as mx-compile writes them.
 text = json.dumps(manifest, indent=2)
 for key in ("values", "requires", "steps"):
     rows = ",\n".join(json.dumps(row) for row in entry[key])

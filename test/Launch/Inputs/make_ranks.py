@@ -1,4 +1,4 @@
-"""A program of two ranks, written by hand: its manifest, and its results by NumPy."""
+"""A hand-written program of two ranks: its manifest, and its results by NumPy."""
 
 import json
 
@@ -17,8 +17,9 @@ def array(name, *shape):
 
 
 def manifest(**changes):
-    """Each rank doubles its x, all ranks gather that, add their own y, and send row d of the
-    sum to rank d: main(x, y) gives what arrives, and the rank."""
+    """Returns the manifest of main(x, y): each rank doubles its x, gathers the x of all ranks,
+    adds its own y, and sends row d of the sum to rank d. Results are the received rows and the
+    rank."""
     entry = {
         "name": "main",
         "arguments": [array("x", 64), array("y", 2, 64)],
@@ -49,7 +50,7 @@ def manifest(**changes):
 
 
 def expected(xs, ys):
-    """z of each rank."""
+    """Returns the expected z of each rank."""
     gathered = np.stack([2 * x for x in xs])
     return [np.stack([gathered[rank] + ys[source][rank] for source in range(2)])
             for rank in range(2)]

@@ -1,11 +1,11 @@
-"""Mistakes of warps that hold operands in registers: mma.sync, what loads its
-fragments, and where copies read."""
+"""Mistakes of warps that hold operands in registers: mma.sync, the loads of its fragments, and source addresses of
+copies."""
 
 import random
 
 from .mutant import Mutant, in_scope
 
-# How many of the instructions that unrolling makes alike are changed, here and there.
+# Number of instructions to mutate, spread over identical unrolled instructions.
 MOST = 16
 
 
@@ -37,7 +37,7 @@ def exchanges(source, s, name, k, pairs):
 
 
 def operands(source):
-    """Registers of A, B and the accumulators exchanged; sums that do not go on."""
+    """Exchanges registers of A, B and the accumulators; drops accumulation."""
     for s in multiplications(source):
         yield from exchanges(source, s, "A", 1, ((0, 1), (0, 2), (1, 3), (2, 3)))
         yield from exchanges(source, s, "B", 2, ((0, 1),))
@@ -47,8 +47,8 @@ def operands(source):
         yield Mutant("sums", s.line, "from zero", s, ptx)
 
 
-# PTX ISA, mma.sync with block scales: the byte of the register, and the threads of
-# four that have it; pairs of them for A.
+# PTX ISA, mma.sync with block scales: the byte of the scale register, and its threads, of four; pairs of
+# threads for A.
 SELECTORS = (("A", 5, 0, "byte"), ("A", 5, 1, "thread"), ("B", 7, 0, "byte"), ("B", 7, 1, "thread"))
 
 
@@ -71,7 +71,7 @@ def selectors(source):
 
 
 def addresses(source):
-    """Fragments and scales from other places of shared memory."""
+    """Reads fragments and scales from other places of shared memory."""
     if not multiplications(source):
         return
     for s in some([s for s in source.statements if s.starts("ldmatrix", "ld.shared")]):
@@ -87,7 +87,7 @@ def addresses(source):
 
 
 def coordinates(source):
-    """Copies of tensors that read one further along each dimension."""
+    """Moves the coordinates of tensor copies by one along each dimension."""
     for s in source.statements:
         if not s.starts("cp.async.bulk.tensor"):
             continue

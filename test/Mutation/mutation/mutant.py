@@ -1,4 +1,4 @@
-"""A mutant, and how a statement gets other operands."""
+"""Mutant, and replacement of a statement's operands."""
 
 import dataclasses
 import typing
@@ -11,26 +11,26 @@ class Mutant:
     what: str  # "tcgen05.fence::after_thread_sync", "A: SBO x 2"
     statement: object = None
     ptx: str = None
-    map: str = None  # of the launch file, that `edit` changes
+    map: str = None  # map of the launch file, changed by `edit`
     edit: typing.Callable = None
     kernel: str = None  # of the statement
 
 
 def name_of(statement):
-    """The opcode without what only says where its operands are."""
+    """Returns the opcode without descriptive modifiers of operands."""
     noise = {"shared", "b64", "b32", "sync", "aligned", "global", "tile"}
     return ".".join(m for m in statement.opcode.split(".") if m not in noise)
 
 
 def in_scope(statement, registers, before, operands):
-    """The statement with other operands, computed in a scope of its own."""
+    """Returns the statement with other operands, computed in a nested scope."""
     new = f"{{ {registers} {before} "
     new += f"{statement.predicate} {statement.opcode} " + ", ".join(operands) + "; }"
     return new
 
 
 def with_operand(source, s, k, bits, instruction):
-    """Operand k goes through `instruction` first."""
+    """Passes operand k through `instruction` first."""
     new = list(s.operands)
     before = instruction.format(to="%mutant", value=new[k])
     new[k] = "%mutant"

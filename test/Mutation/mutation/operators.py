@@ -1,9 +1,9 @@
-"""What is changed: one small mistake at a time, as people make them."""
+"""Mutation operators, each a small, typical programming mistake."""
 
 from . import fragments
 from .mutant import Mutant, in_scope, name_of, with_operand
 
-# Synchronisation that is deleted. Waits by test have a result, see below.
+# Synchronisation to delete. Test waits return a result, see below.
 DELETED = [
     "fence",
     "membar",
@@ -40,7 +40,7 @@ def delete(source):
         text = ""
         if s.starts(*TESTS):
             text = f"{s.predicate} mov.pred {s.operands[0]}, 1;"
-        # A label may need something to stand before.
+        # A label may require a following statement.
         text = text or "{ .reg .b32 %mutant; mov.b32 %mutant, 0; }"
         yield Mutant("delete", s.line, name_of(s), s, source.replace(s, text))
 
@@ -70,7 +70,7 @@ def expected_bytes(source):
 
 
 def counts(source):
-    """Arrivals that an mbarrier expects."""
+    """Changes the arrival counts expected by an mbarrier."""
     for s in source.statements:
         if not s.starts("mbarrier.init"):
             continue
@@ -117,7 +117,7 @@ STRIDES = {
 
 
 def swizzles(shift, bits):
-    """To each of the other codes."""
+    """Changes to each of the other codes."""
     return {
         f"swizzle code + {k}": field(shift, bits, f"add.u64 %mutant1, %mutant1, {k};")
         for k in range(1, 1 << bits)
@@ -154,8 +154,8 @@ def descriptors(source):
 
 
 def warpgroup_operands(source):
-    """wgmma with A in registers: two of its four registers exchanged, tiles of B
-    from another address, sums that do not go on."""
+    """Mutates wgmma with A in registers: exchanges two of its four registers, moves the address of B, drops
+    accumulation."""
     for s in source.statements:
         if not s.starts("wgmma.mma_async"):
             continue
@@ -173,7 +173,7 @@ def warpgroup_operands(source):
                 yield mutant("registers", f"A: registers {i} and {k} exchanged", ptx)
         for name, k in descriptor_operands(s):
             for sign, update in (("+", "add"), ("-", "sub")):
-                # In units of 16 bytes: an instruction reads 32 of a row.
+                # In units of 16 bytes: an instruction reads 32 bytes of a row.
                 text = field(0, 14, f"{update}.u64 %mutant1, %mutant1, 2;")
                 ptx = with_operand(source, s, k, 64, text)
                 yield mutant("start", f"{name}: address {sign} 32", ptx)
@@ -207,7 +207,7 @@ def with_stride(name, k, step):
 
 
 def tensor_maps(launch):
-    """Of the first launch; the same is done to the others that have the map."""
+    """Changes a map of the first launch, and of all other launches with this map."""
     for name, entry in launch.get("tensor_maps", {}).items():
         for swizzle in SWIZZLES:
             if swizzle != entry.get("swizzle", "none"):
@@ -234,7 +234,7 @@ MAKERS = (
 
 
 def all_mutants(sources, launch):
-    """Of kernels, and of a launch file that runs them."""
+    """Returns mutants of kernels and of their launch file."""
     for source in sources:
         for make in MAKERS:
             for mutant in make(source):

@@ -1,8 +1,8 @@
-"""When a mutant means the same as the original.
+"""Rules for mutants equivalent to the original.
 
-Each rule is a sentence and a test on the text or on the trace of the original.
-None asks the simulator's checks, so a rule that is wrong shows: a mutant that
-it calls equivalent and that a check flags is counted as a contradiction."""
+Each rule is a sentence and a test on the text or on the trace of the original. Rules do not use the simulator's checks,
+so that wrong rules are detected: a mutant that is equivalent by a rule and flagged by a check counts as a
+contradiction."""
 
 import itertools
 import re
@@ -29,7 +29,7 @@ def is_warp_barrier(s):
 
 
 def everywhere(test):
-    """A test of one occurrence becomes a test of all of them."""
+    """Lifts a test of one occurrence to all occurrences."""
 
     def all_of(trace, mutant):
         found = trace.by_statement.get(mutant.statement.index, [])
@@ -45,9 +45,8 @@ ACQUIRES = WAITS + ("cp.async.bulk.wait_group", "cp.async.wait_group", "cp.async
 
 
 def needs_warp_barrier(trace, a, b):
-    """Whether a lane's `b` relies on another lane's `a`. What only goes to global
-    memory, the address of tensor memory, which nobody writes over, and what the
-    lanes do together in tensor memory concern no lane."""
+    """Tests whether a lane's `b` relies on another lane's `a`. Accesses that only go to global memory, reads of the
+    tensor memory address, which is never overwritten, and collective tensor memory operations do not count."""
     first, second = trace.statement(a), trace.statement(b)
     is_access = [is_shared_use(trace, k) for k in (a, b)]
     if first.starts(*ACQUIRES) and is_access[1]:
@@ -111,7 +110,7 @@ def mbarrier_init(trace, k):
         for j in trace.before(k)
         if trace.statement(j).starts("mbarrier.init")
     }
-    # With a barrier of the CTA, all who use them are of the CTA.
+    # With a CTA barrier, all of its users belong to the CTA.
     wide = trace.statement(barrier).has("cluster")
     for j, e in enumerate(trace.events):
         is_use = trace.statement(j).starts("mbarrier", "tcgen05.commit", "cp.async")
@@ -128,8 +127,8 @@ def mbarrier_init(trace, k):
 @rule("a proxy fence of threads that have only read since the last one", "delete")
 @everywhere
 def only_read(trace, k):
-    """Copies may overwrite what threads have read: writes need the fence, and so do
-    answers of clusterlaunchcontrol (PTX ISA: the read is of the generic proxy)."""
+    """Copies may overwrite locations that threads have only read. Writes need the fence, and so do results of
+    clusterlaunchcontrol (PTX ISA: the read is of the generic proxy)."""
     if not trace.statement(k).starts("fence.proxy.async"):
         return False
     for j in trace.before(k):
@@ -167,8 +166,8 @@ def nothing_to_publish(trace, k):
 def nobody_to_publish_to(trace, k):
     if not trace.statement(k).starts(FENCES[0]):
         return False
-    # What follows may publish through barriers only, and beyond the next one
-    # no other thread may access tensor memory.
+    # The following code may publish only through barriers, and no other thread may access tensor memory after the next
+    # barrier.
     if any(
         trace.statement(j).starts("mbarrier.arrive", "tcgen05.commit")
         for j in trace.after(k)
@@ -225,7 +224,7 @@ def nobody_to_wait_for(trace, k):
 
 
 def arrivals(trace, k):
-    """Events that the wait or barrier at `k` synchronises with."""
+    """Returns the events synchronised by the wait or barrier at `k`."""
     e, s = trace.events[k], trace.statement(k)
     if s.starts(*WAITS):
         return [
@@ -256,7 +255,7 @@ def implied_wait(trace, k):
         if not s.starts(*MEETINGS, *FENCES, "tcgen05.dealloc"):
             return False
     came = arrivals(trace, k)
-    if not came:  # a phase that is over before it begins
+    if not came:  # a phase that completes before it begins
         return True
     if any(not trace.statement(j).starts("tcgen05.commit") for j in came):
         return False
@@ -288,8 +287,8 @@ def unused_leading_offset(trace, mutant):
     found = trace.by_statement.get(s.index, [])
     which = 0 if mutant.what.startswith("A") else 1
     if s.starts("wgmma.mma_async"):
-        # The last operands transpose B and, if it has a descriptor, A. Of 16
-        # bits only; the swizzle is in bits 62 and 63 of a descriptor.
+        # The last operands transpose B and, if A has a descriptor, A; only for 16-bit elements. The swizzle is in bits
+        # 62 and 63 of a descriptor.
         transposes = s.operands[-1 if which else -2] != "0"
         return not transposes and all(trace.events[k].high[which] >> 30 for k in found)
 
@@ -303,7 +302,7 @@ def unused_leading_offset(trace, mutant):
 
 @rule("a selector of threads that have the same scales", "selector")
 def other_threads(trace, mutant):
-    """Lanes have the scales of 32 rows of A, or of 16 rows twice."""
+    """Lanes hold the scales of 32 rows of A, or of 16 rows twice."""
     found = re.fullmatch(r"thread of ([AB]) xor (\d)", mutant.what)
     bit = found and same_scales(found[1], int(found[2]))
     events = [trace.events[k] for k in trace.by_statement.get(mutant.statement.index, [])]
@@ -317,14 +316,14 @@ def not_executed(trace, mutant):
 
 
 def equivalence(traces_of, mutant):
-    """The sentence of the first rule that holds in all launches, or None."""
+    """Returns the sentence of the first rule valid in all launches, or None."""
     if mutant.statement is None:
         return None
     traces = traces_of[mutant.kernel]
     for sentence, operators, test in RULES:
         if operators and mutant.operator not in operators:
             continue
-        # A launch that does not get there says nothing.
+        # Launches without the statement are not evidence.
         meaningful = [
             t for t in traces if t.by_statement.get(mutant.statement.index)
         ] or traces

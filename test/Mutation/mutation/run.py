@@ -1,4 +1,4 @@
-"""Runs mx-sim on a module and a launch, and reads what it says."""
+"""Runs mx-sim on a module and a launch, and parses its output."""
 
 import copy
 import dataclasses
@@ -30,8 +30,8 @@ class Simulator:
         self.limit = None  # of warp instructions, once a clean run is known
 
     def run(self, ptx, seed=0, edit=None, checks="all"):
-        """`ptx` is text, in place of modules that the launch file names; `edit`
-        changes the launch. Outputs go to a directory of their own."""
+        """Runs `ptx`, a text, instead of the modules of the launch file; `edit` changes the launch. Outputs go to a
+        separate directory."""
         with tempfile.TemporaryDirectory(prefix="mx-mutant-") as where:
             kernel = os.path.join(where, "kernel.ptx")
             pathlib.Path(kernel).write_text(ptx)

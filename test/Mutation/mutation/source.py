@@ -1,7 +1,7 @@
-"""PTX text as a list of statements with their places.
+"""PTX text as a list of statements with source ranges.
 
-No full parser: mutation needs the opcode, the operands and the exact extent of
-each instruction of a kernel, and keeps everything else as it stands."""
+Not a full parser: mutation needs the opcode, the operands and the exact extent of each instruction of a kernel, and
+keeps all other text verbatim."""
 
 import dataclasses
 import re
@@ -10,11 +10,11 @@ import re
 @dataclasses.dataclass(frozen=True)
 class Statement:
     index: int
-    begin: int  # of the text that a deletion removes
+    begin: int  # start of the text removed by a deletion
     end: int  # after the semicolon
     line: int
     predicate: str  # "@%p1", "@!%p1" or ""
-    opcode: str  # with its modifiers
+    opcode: str  # including modifiers
     operands: tuple
 
     def has(self, *modifiers):
@@ -31,13 +31,13 @@ class Statement:
         return found[k][1:-1].split(",")[0].strip()
 
 
-# Of a body, with a semicolon at the end.
+# Declarations in a body, ended by a semicolon.
 DECLARATIONS = ("reg", "param", "local", "shared", "pragma", "callprototype")
 DECLARATIONS += ("branchtargets", "calltargets")
 
 
 def blank_comments(text):
-    """The same text with comments as spaces, so that places stay."""
+    """Replaces comments with spaces, which keeps offsets."""
     return re.sub(
         r"//[^\n]*|/\*.*?\*/",
         lambda m: re.sub(r"[^\n]", " ", m.group()),
@@ -47,7 +47,7 @@ def blank_comments(text):
 
 
 def split_operands(text):
-    """Top-level commas separate: [a, {x, y}] is one operand."""
+    """Splits at top-level commas: [a, {x, y}] is one operand."""
     parts, depth, start = [], 0, 0
     for k, c in enumerate(text):
         depth += c in "[{("
@@ -60,7 +60,7 @@ def split_operands(text):
 
 
 class Source:
-    """A module's text and the statements of one of its kernels."""
+    """Text of a module, and the statements of one of its kernels."""
 
     def __init__(self, text, kernel):
         self.text = text
@@ -79,7 +79,7 @@ class Source:
         self.statements = []
         at = self.body
         pattern = re.compile(
-            # Labels, scopes, and lines of the source, which end without a semicolon.
+            # Labels, scopes and source lines, which end without a semicolon.
             r"(?:[A-Za-z_$%][\w$]*\s*:(?!:)|[{}]|\s|\.loc\s[^\n]*)*"
             r"(?P<all>(?P<p>@!?%?[\w$]+\s+)?(?P<op>[\w.:]+)(?P<args>[^;]*);)"
         )
@@ -111,7 +111,7 @@ class Source:
         )
 
     def bits_of(self, register):
-        """Of an operand; names of variables count as 32 bits."""
+        """Width of an operand; names of variables count as 32 bits."""
         for name, is_family in self.wide:
             rest = register.removeprefix(name)
             if rest != register and (rest.isdigit() if is_family else not rest):
@@ -119,7 +119,7 @@ class Source:
         return 32
 
     def replace(self, statement, text):
-        """The module with other text in place of one statement."""
+        """Returns the module with one statement replaced."""
         return self.text[: statement.begin] + text + self.text[statement.end :]
 
     def original(self, statement):

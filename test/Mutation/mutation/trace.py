@@ -1,8 +1,7 @@
-"""What a kernel does, event by event.
+"""Event trace of a kernel.
 
-The rules that call a mutant equivalent must not ask the checks whose strength
-is being measured. So the kernel itself is made to tell: a call of vprintf is
-put after every instruction that synchronises or works asynchronously."""
+The rules that declare a mutant equivalent must not use the checks under test. Therefore the kernel reports its own
+events: a call of vprintf follows every instruction that synchronises or works asynchronously."""
 
 import bisect
 import collections
@@ -38,9 +37,9 @@ TRACED = TENSOR_ACCESS + (
 )
 WAITS = ("mbarrier.try_wait", "mbarrier.test_wait")
 
-# PTX ISA, mma.sync with block scales: of the four lanes of a row, a selector names those
-# that have the scales. Another number of threads of an operand means other lanes: which
-# operand of the instruction has their word, and what to flip in the number of the lane.
+# PTX ISA, mma.sync with block scales: a selector names the providers of scales among the four lanes of a row.
+# Flipping bits of an operand's selector selects other lanes: maps the operand and flip to the instruction operand with
+# the scale word, and to the lane bits to flip.
 OTHER_LANES = {("A", 1): (4, 2), ("B", 1): (6, 1), ("B", 2): (6, 2), ("B", 3): (6, 3)}
 SAME_WORD = """
   shfl.sync.bfly.b32 %mutants7, {word}, {lanes}, 31, -1;
@@ -51,7 +50,7 @@ SAME_WORD = """
 HEAD = """
 .extern .func (.param .b32 mutants_r) vprintf (.param .b64 mutants_a, .param .b64 mutants_b);
 .global .align 1 .b8 mutants_format[] = {64, 37, 117, 32, 37, 117, 32, 37, 117, 32, 37, 117, 32, 37, 120, 32, 37, 120, 32, 37, 120, 10, 0};
-"""  # "@%u %u %u %u %x %x %x\n": statement, CTA, warp, lane, what Event says
+"""  # "@%u %u %u %u %x %x %x\n": statement, CTA, warp, lane, values of Event
 
 CALL = """
 {{
@@ -93,7 +92,7 @@ class Event:
 
 
 def is_traced(s):
-    """Ordinary loads and stores matter where lanes or warps meet in memory."""
+    """Tests whether the statement is traced. Ordinary loads and stores matter if lanes or warps share memory."""
     if not s.starts(*TRACED) or s.starts("ld.param", "st.param", "ld.local", "st.local"):
         return False
     return not s.starts("ld.const", "st.const", "mbarrier.pending_count")
@@ -109,8 +108,8 @@ def address_into(source, text):
 
 
 def same_scales(operand, flip):
-    """The bit of an event that says that a lane has the scales of the lane which the
-    flipped selector names in its place; None where no selector has that flip."""
+    """Event bit, set if a lane's scales equal the scales of the lane named by the flipped selector; None if no selector
+    has the flip."""
     other = (operand, flip)
     return 1 << list(OTHER_LANES).index(other) if other in OTHER_LANES else None
 
@@ -118,7 +117,7 @@ def same_scales(operand, flip):
 def values_of(source, s):
     high = "mov.b64 {{_, %mutants{}}}, {};"
     brackets = [o[1:-1] for o in s.operands if o.startswith("[")]
-    # Of loads the address, of stores not: lanes store to places of their own.
+    # Record the address of loads but not of stores: each lane stores to separate places.
     is_load = s.starts("ld") and s.opcode.startswith("ld.shared")
     has_address = s.starts(
         "mbarrier", "tcgen05.commit", "tcgen05.alloc", "clusterlaunchcontrol.try_cancel"
@@ -147,7 +146,7 @@ def values_of(source, s):
 
 
 def call_for(source, s):
-    """After a wait only lanes that passed it report, elsewhere the lanes that execute."""
+    """Emits the call of a statement. After a wait only passing lanes report, elsewhere all executing lanes."""
     predicate = f"@{s.operands[0]}" if s.starts(*WAITS) else s.predicate
     return CALL.format(
         number=s.index, values=values_of(source, s), predicate=predicate
@@ -159,7 +158,7 @@ def instrument(source):
     for s in source.statements:
         if not is_traced(s):
             continue
-        # Arrivals and accesses tell before they take place, waits after.
+        # Arrivals and accesses report before they take place, waits after.
         after = s.starts(*WAITS, "bar", "barrier", "tcgen05.alloc")
         place = s.end if after else s.begin
         pieces += [source.text[at:place], call_for(source, s)]
@@ -170,7 +169,7 @@ def instrument(source):
 
 
 def cluster_size(source, launch):
-    """Clusters along x, as the numbering of CTAs above has it."""
+    """Clusters along x, as in the CTA numbering above."""
     size = launch.get("cluster")
     if size:
         return math.prod(size)
@@ -181,7 +180,7 @@ def cluster_size(source, launch):
 
 
 class Trace:
-    """The events of a run, lanes of a warp that tell the same thing once."""
+    """Events of a run; identical events of a warp's lanes are merged."""
 
     def __init__(self, source, simulator):
         self.source = source
@@ -190,7 +189,7 @@ class Trace:
         if run.status != 0:
             raise SystemExit(f"mutants: error: the trace failed: {run.message}")
         self.events = []
-        self.lanes = []  # of each event, which tell it one after another
+        self.lanes = []  # lanes of each event, which report in turn
         last = {}
         for line in run.stdout.splitlines():
             if not line.startswith("@"):
@@ -226,7 +225,7 @@ class Trace:
         self.reads_global = any(
             s.starts("ld", "atom", "red") and s.has("global") for s in source.statements
         )
-        # How many barriers of threads its warp has passed before an event.
+        # Number of thread barriers passed by the event's warp before.
         self.barriers_before = [0] * len(self.events)
         for ks in self.by_warp.values():
             count = 0
@@ -244,7 +243,7 @@ class Trace:
         return itertools.islice(mine, bisect.bisect_right(mine, k), None)
 
     def before(self, k):
-        """Earlier ones, the last one first."""
+        """Earlier events of the same warp, last first."""
         mine = self.of_warp(k)
         return (mine[j] for j in reversed(range(bisect.bisect_left(mine, k))))
 

@@ -1,5 +1,5 @@
-"""Imports mx_compiler and another package called mx, in the order of the arguments, and
-uses both. The other package is the stand-in of the folder other_mx."""
+"""Imports mx_compiler and another package called mx, in the order of the arguments, and uses both. The other package is
+the stand-in in the folder other_mx."""
 
 import importlib
 import sys
@@ -20,11 +20,11 @@ def use_theirs():
 
 
 def use_ours():
-    """A matmul of integers, which E4M3 has exactly where the scale is 1."""
+    """Multiplies integers that E4M3 represents exactly at scale 1."""
     mx_compiler.set_device("sim")
     rng = np.random.default_rng(0)
     x, w = (rng.integers(-8, 9, (rows, 64)).astype(ml_dtypes.bfloat16) for rows in (16, 8))
-    x[:, ::32] = w[:, ::32] = 256  # the largest of its block, so that the scale is 1
+    x[:, ::32] = w[:, ::32] = 256  # largest element of its block, so that the scale is 1
     y = mx_compiler.matmul(*(mx_compiler.quantize(array, "mxfp8_e4m3") for array in (x, w)),
                            dtype="f32")
     exact = x.astype(np.float64) @ w.astype(np.float64).T
@@ -35,7 +35,7 @@ def use_ours():
 for use in use_theirs, use_ours, use_theirs, use_ours:
     use()
 
-# Each has its own modules alone: none of ours was imported as one of mx.
+# The packages do not share modules: none of ours was imported under the name mx.
 modules = {name for name in sys.modules if name.partition(".")[0] == "mx"}
 assert modules == {"mx", "mx.formats", "mx.matmul", "mx.quantize"}, modules
 print("both work")

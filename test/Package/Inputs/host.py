@@ -1,5 +1,5 @@
-"""The device cpu: arrays of all types in and out, what is refused, threads, the cache in
-memory, and the device that comes after it.
+"""The device cpu: arguments and results of all types, errors, threads, the in-memory cache, and a device chosen
+afterwards.
 
 usage: host.py"""
 
@@ -41,7 +41,7 @@ rng = np.random.default_rng(5)
 
 # --- The device -------------------------------------------------------------------
 
-# MX_DEVICE=cpu, which the runtime does not know.
+# MX_DEVICE=cpu is handled by the package, not by the runtime.
 assert mx.device_name() == "cpu"
 info = mx.device_info()
 assert info.kind == "cpu" and info.name and info.multiprocessors > 0
@@ -58,7 +58,7 @@ for mlir, name, storage, _, _ in TYPES:
     assert (value.name, value.type) == ("x", f"tensor<?x8x{mlir}>")
     assert (value.dtype, value.storage) == (dtype_of(name), np.dtype(storage)), mlir
     assert value.shape == (None, x.shape[1]) and not value.is_number
-    # At any address, in any order.
+    # Any alignment and any strides.
     odd = np.frombuffer(b"-" + x.tobytes(), "u1")[1:].view(x.dtype).reshape(x.shape)
     for given in (x, x.view(storage), np.asfortranarray(x), odd, x[::-1][::-1]):
         y, = entry(given)
@@ -72,7 +72,7 @@ assert mx.from_dlpack(x) is x
 assert repr(program["copy_bf16"]) == (
     "<mx_compiler.Entry copy_bf16(x: tensor<?x8xbf16>) -> (tensor<?x8xbf16>)>")
 
-# Numbers, shapes that the call decides; a memref that is written is a result.
+# Scalars, dynamic shapes; a written memref is a result.
 row = mx.compile(ROW, dtype="bf16")["row"]
 x = rng.standard_normal((3, 4)).astype(ml_dtypes.bfloat16)
 y, count = row(x, np.int64(2))
@@ -82,13 +82,13 @@ zero = mx.compile("func.func @zero(%m: memref<3xi32>) {\n %c = arith.constant 0 
 given = np.arange(3, dtype=np.int32)
 assert not zero(given)[0].any() and given[2] == 2
 
-# --- What is refused ----------------------------------------------------------------
+# --- Errors -------------------------------------------------------------------------
 
 add = mx.compile(ADD)["add"]
 ones = np.ones(3, np.float32)
 ends = mx.compile(EXIT)
 square = np.ones((64, 64), np.float32)
-for _ in range(2):  # nothing that a call leaves behind
+for _ in range(2):  # calls leave no state behind
     refuses(mx.InvalidValueError, r"^entry 'row': text:2:8: .*access.*; called with x: bfloat16\(3, 4\), i: 3$",
             lambda: row(x, 3))
     refuses(mx.InvalidValueError, r"^entry 'add': text:2:8: .*found 4; called with x: float32\(3,\), y: float32\(4,\)",
@@ -106,7 +106,7 @@ class Elsewhere:
 
 
 for kind, text, call in (
-        # What would end the process.
+        # Calls that would end the process.
         (mx.InvalidValueError, r"^entry 'leave': the program called exit\(3\); called with x: 3, ", lambda: ends["leave"](3, ones[:2])),
         (mx.InvalidValueError, "^entry 'claim': text:7:3: 100% sure; called with x: False", lambda: ends["claim"](False, ones[:2])),
         (ValueError, "entry 'row': expected 2 arguments, found 1", lambda: row(x)),
@@ -136,7 +136,7 @@ row(x, 0, stream=0)  # the default stream
 
 # --- Programs -----------------------------------------------------------------------
 
-# One text is compiled once, by threads too; calls of threads take turns.
+# Each text is compiled once, across threads, too; concurrent calls are serialized.
 made, begin = [], mx._programs.host.HostCode.__init__
 mx._programs.host.HostCode.__init__ = lambda code, *about: made.append(about) or begin(code, *about)
 entries = [None] * 4
@@ -155,7 +155,7 @@ in_threads(work, 4)
 assert len(made) == 1, made
 mx.compile(ROW, dtype="f32", cache=False)
 assert len(made) == 2
-# A closed program, and one that only an entry holds.
+# A closed program, and a program kept alive by an entry only.
 with mx.compile(ROW, dtype="f32") as closed:
     entry = closed["row"]
 refuses(ValueError, "the program was closed", lambda: entry(given, 0))

@@ -9,7 +9,7 @@ def dtype_of(name):
     return np.dtype(getattr(ml_dtypes, name, name))
 
 
-# MLIR's name, the dtype in NumPy, that of its bits, the name in PyTorch and in JAX.
+# Name in MLIR, NumPy dtype, dtype of its bits, name in PyTorch and in JAX.
 TYPES = [
     ("i1", "bool", "bool", "bool", "bool"), ("i8", "int8", "int8", "int8", "int8"),
     ("i16", "int16", "int16", "int16", "int16"), ("i32", "int32", "int32", "int32", "int32"),
@@ -41,8 +41,7 @@ def bits(array):
 
 
 def copy_tensors(program, rng):
-    """Copies a PyTorch tensor of each type by the program of COPIES. Yields the type, its bits
-    and the tensors."""
+    """Copies a PyTorch tensor of each type by the program of COPIES. Yields the type, its bits and the tensors."""
     import torch
 
     for mlir, name, storage, kind, _ in TYPES:
@@ -57,8 +56,7 @@ def copy_tensors(program, rng):
 
 
 def copy_jax(program, rng):
-    """Copies a JAX array of each type that JAX has. Yields the type, its bits, the array and the
-    copy."""
+    """Copies a JAX array of each type supported by JAX. Yields the type, its bits, the array and the copy."""
     import jax.numpy as jnp
 
     for mlir, name, _, _, kind in TYPES:

@@ -1,6 +1,5 @@
-"""The cases of the report as on a GPU, on the simulator: with arrays of the device and a
-stream, operands in turn, and what PyTorch does beside them, on the host. The driver is a
-fake, which takes notes."""
+"""Runs the cases of the report on the simulator as on a GPU: with device arrays and a stream, rotating operands, and
+PyTorch's part on the host. The driver is a fake that records calls."""
 
 import contextlib
 import ctypes
@@ -15,7 +14,7 @@ mx.set_device("sim")
 
 
 class Driver:
-    """Events a millisecond apart, each later than the one before."""
+    """Events at intervals of a millisecond."""
 
     def __init__(self):
         self.calls, self.time, self.recorded = [], 0.0, {}
@@ -38,7 +37,7 @@ class Driver:
 driver = Driver()
 timing.ctypes = types.SimpleNamespace(**{**vars(ctypes), "CDLL": lambda name: driver})
 timing.BURSTS = timing.LAUNCHES = 2
-# A burst takes the host as long, in seconds: between two looks at its clock.
+# Seconds of host time per burst, measured between two reads of the clock.
 host, looks = [0.0005], iter(range(1 << 30))
 timing.time = types.SimpleNamespace(perf_counter=lambda: next(looks) * host[0])
 torch = None
@@ -61,8 +60,8 @@ for row in cases.TABLE:
 assert driver.calls.count("cuMemsetD8Async") == (
     len(cases.TABLE) * (1 + (torch is not None)) * (timing.TRIALS + 2) * timing.FILLS)
 
-# A host that is slower than the fill gets longer ones, which are a millisecond here. Where
-# the longest is too short, no time of the GPU is told.
+# A slow host needs longer fills, of a millisecond each here. If even the longest fill is too short, no GPU time is
+# reported.
 for seconds, fills, known in ((0.0009, 3, True), (0.0199, 60, False), (10, 64, False)):
     host[0], driver.calls = seconds, []
     found = clock.measure([lambda: None], 0)
@@ -71,7 +70,7 @@ for seconds, fills, known in ((0.0009, 3, True), (0.0199, 60, False), (10, 64, F
     assert driver.calls.count("cuMemsetD8Async") == (
         timing.TRIALS * timing.FILLS + timing.BURSTS * fills), driver.calls
 
-# What PyTorch does is what mx does.
+# PyTorch returns the results of mx.
 if torch:
     place = cases.Place("cpu", torch)
     place.torch = torch

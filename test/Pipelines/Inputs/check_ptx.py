@@ -1,13 +1,13 @@
-"""Checks of PTX text that need more than a pattern.
+"""Checks PTX for properties beyond patterns.
 
 usage: check_ptx.py FILE.ptx
 
-- Nothing lies in local memory.
+- No kernel uses local memory.
 - Between a tcgen05.ld and the next tcgen05.wait::ld no instruction names a
-  register that the load fills (PTX ISA, tcgen05.wait). Branches in between are
-  refused, so that the order of the text is the order of execution.
+  register written by the load (PTX ISA, tcgen05.wait). Branches in between are
+  refused, so text order is execution order.
 
-With --ptxas PTXAS.log: each kernel has 0 bytes of stack and of spills.
+With --ptxas PTXAS.log: each kernel uses 0 bytes of stack and of spills.
 """
 
 import re
@@ -41,7 +41,7 @@ def check_loads(lines):
 
 
 def statements(text):
-    """(line, text) of each statement; a statement may take several lines."""
+    """Yields (line, text) for each statement; statements may span lines."""
     statement, start = "", 0
     for number, line in enumerate(text.split("\n"), 1):
         line = line.split("//")[0].strip()

@@ -2,8 +2,8 @@
 
 usage: functions.py (epilogue | prologue)
 
-An epilogue has 32 columns in hand; a prologue of a quantization shares its
-registers with what quantizes.
+The epilogue holds 32 columns per thread; the prologue of a quantizer shares its
+registers with the quantization.
 """
 
 import sys

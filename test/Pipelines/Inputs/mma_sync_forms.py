@@ -1,8 +1,8 @@
-"""Programs of matmuls by mma.sync, in every form that a matmul may have.
+"""Programs of mma.sync matmuls in every form.
 
-A form is operands, whose types depend on how rows, columns and the reduction are
-grouped, and text between them and the results. make_program has the functions of a
-pair of formats. No function names a schedule: the compiler chooses.
+A form consists of operands, with types that depend on the batching of rows, columns and the
+reduction, and the text between operands and results. make_program returns the functions for a
+pair of formats. The compiler chooses all schedules.
 """
 
 import dataclasses
@@ -13,11 +13,11 @@ RAGGED_ROWS = f"#mx.scale_layout<sf_128x4, ragged = rows, groups = {GROUPS}>"
 RAGGED_K = f"#mx.scale_layout<sf_128x4, ragged = reduction, groups = {GROUPS}>"
 SEGMENTS = f"#mx.ragged<groups = {GROUPS}, align = 128>"
 SCALES = {"rows": (RAGGED_ROWS, TILED), "reduction": (RAGGED_K, RAGGED_K)}
-# Of which groups A, B and the result have a matrix each.
+# Values of `grouped` that give A, B and the result one matrix per group.
 MATRICES = [("batch", "masked"), ("batch", "masked", "rows"), ("batch", "masked", "reduction")]
 PACKED = "#mxgpu.fragment_64x64"
 
-# What regions compute of the sum %x0 or the sums %x0 and %x1.
+# Epilogues of one sum %x0, or of two sums %x0 and %x1.
 BIAS = """
       %bias = tensor.extract %p[%column] : tensor<{n}xf32>
       %moved = arith.addf %x0, %bias : f32
@@ -39,12 +39,12 @@ SWIGLU = """
 
 @dataclasses.dataclass(frozen=True)
 class Form:
-    """What a matmul has besides its operands."""
+    """Form of a matmul besides its operand types."""
 
     name: str
     grouped: str = ""  # "batch", "rows", "masked" or "reduction"
-    out: str = "bf16"  # or f32, or elements: the result is then quantized
-    parts: int = 1  # matrices of B that are multiplied
+    out: str = "bf16"  # f32, or an element type: the result is then quantized
+    parts: int = 1  # number of B matrices
     region: str = ""
     alpha: bool = False
     scatter: bool = False
@@ -94,7 +94,7 @@ def times(size, by):
 
 
 def get_types(form, formats, sizes, packed):
-    """The types of A, its scales, B, its scales, and of the results."""
+    """Returns the types of A, its scales, B, its scales, and the results."""
     a, b, s, block = formats
     m, n, k = sizes
     blocks = divide(k, block)
@@ -129,7 +129,7 @@ def make_region(form, sizes):
 
 
 def make_function(name, form, formats, sizes, packed):
-    """A matmul of `sizes`, its rows, columns and elements of the reduction."""
+    """Returns a matmul of `sizes` (rows, columns, reduction elements)."""
     types, results = get_types(form, formats, sizes, packed)
     outs = [f"%y{i}" for i in range(len(results))]
     arguments = [f"%{key}: {type}" for key, type in types.items()]
@@ -161,7 +161,7 @@ def make_function(name, form, formats, sizes, packed):
 
 
 def is_allowed(form, formats, sizes):
-    """Whether operations take these sizes and formats."""
+    """Returns True if the operations support these sizes and formats."""
     m, n, k = sizes
     if form.grouped == "reduction" and (formats[0] == "bf16" or (k != "?" and k % 128)):
         return False
@@ -169,7 +169,7 @@ def is_allowed(form, formats, sizes):
 
 
 def make_program(forms, formats, shapes, packed=False):
-    """The functions of a pair of formats: each form in each shape."""
+    """Returns the functions for a pair of formats: each form in each shape."""
     return "".join(
         make_function(f"{form.name}_{number}", form, formats, sizes, packed)
         for form in forms

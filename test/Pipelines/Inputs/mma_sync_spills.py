@@ -1,12 +1,12 @@
-"""Matmuls by mma.sync whose schedules the compiler chooses: ptxas spills nothing.
+"""Checks that ptxas spills nothing in mma.sync matmuls with schedules chosen by the compiler.
 
 usage: mma_sync_spills.py MX_OPT MX_TRANSLATE PTXAS DIRECTORY CHIP [--shapes=few|all]
                           [--pairs=two|few|all|weights] [--packed] [--forms=PATTERN]
 
-Each form of mma_sync_forms.py in shapes from one row to a large layer, known or not.
-Few pairs of formats stand for kinds of operands: bytes, 4 bits beside bytes on
-either side, and 4 bits with either scales; weights are multiplied by bf16, packed or
-not. Prints a line for each kernel that spills or has a stack, and how many there were.
+Runs each form of mma_sync_forms.py in shapes from one row to a large layer, static or dynamic.
+--pairs=few selects one pair per operand kind: bytes, 4 bits beside bytes on
+either side, and 4 bits with either scale type; weights are multiplied by bf16, packed or
+not. Prints each kernel with spills or stack, and the number of kernels.
 """
 
 import argparse
@@ -34,7 +34,7 @@ PAIRS = {
     "all": [(a, b, *MX) for a, b in itertools.product(FORMATS, FORMATS)] + [FEW[-1]],
     "weights": [("bf16", weights, *MX) for weights in FORMATS] + [("bf16", "f4E2M1FN", *NV)],
 }
-# Rows, columns, elements of the reduction.
+# Rows, columns, reduction elements.
 FEW_SHAPES = [(1, 4096, 4096), (8192, 8192, 8192), ("?", "?", "?")]
 SHAPES = FEW_SHAPES + [
     (16, 128, 512),
@@ -48,7 +48,7 @@ SHAPES = FEW_SHAPES + [
 
 
 def check(log, kernels):
-    """The kernels of a log of ptxas -v that spill or have a stack."""
+    """Returns the kernels with spills or stack in a log of ptxas -v."""
     bad, name, seen = [], None, 0
     for line in log.splitlines():
         found = re.search(r"Compiling entry function '([^']*)'", line)
@@ -64,7 +64,7 @@ def check(log, kernels):
 
 
 def compile_program(args, text, base):
-    """How many kernels a program has, and those that spill."""
+    """Compiles a program; returns the number of kernels and the kernels that spill."""
     with open(base + ".mlir", "w", encoding="utf-8") as file:
         file.write(text)
     lowering = [args.mx_opt, base + ".mlir", f"--mx-to-nvvm=chip={args.chip}", "-o", base + ".nvvm.mlir"]

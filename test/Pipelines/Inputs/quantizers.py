@@ -1,6 +1,6 @@
-"""Prints a program with every quantizer along rows, and back: each type of
-input, each element type with its scales, both layouts; SwiGLU, forward and backward,
-with gathered rows; and the largest magnitudes beside some of them.
+"""Prints a program with every row-wise quantizer and dequantizer: all input
+types, all element types with their scales, both layouts; SwiGLU forward and backward,
+with gathered rows; and some quantizers that also compute the amax.
 """
 
 import swiglu

@@ -1,5 +1,5 @@
-// Sums of rows: plain, with factors of rows and columns, and of the gradient
-// that the probability of a row gets in a layer of experts.
+// Row sums: plain, weighted by rows and columns, and the gradient of the router
+// probability of a row in a mixture-of-experts layer.
 
 #matrix = affine_map<(r, c) -> (r, c)>
 #row = affine_map<(r, c) -> (r)>

@@ -1,9 +1,9 @@
-"""Read, verify and print again the IR after every stage of a pipeline.
+"""Parses, verifies and prints the IR after every stage of a pipeline.
 
 usage: reparse_stages.py MX_OPT FILE.mlir PIPELINE-OPTION...
 
-Prints the names of the stages; fails where one does not parse, does not verify
-or prints otherwise than before.
+Prints the names of the stages; fails if a stage does not parse, does not verify
+or prints differently.
 """
 
 import re
@@ -33,7 +33,7 @@ if any("-----//" in stage for stage in stages):
     sys.exit("expected every head of a dump to be recognized")
 
 separator = "\n// -----\n"
-# Stages are often equal to the one before.
+# Many stages change nothing.
 different = list(dict.fromkeys(stages))
 again = run([mx_opt, "--split-input-file", "-"], separator.join(different)).stdout
 printed = [text.strip() for text in re.split(r"^// -----$", again, flags=re.M)]

@@ -1,8 +1,8 @@
-"""Prints a program with quantizers of tensors that are quantized already: each
-format to others, as numbers of each type, along rows, columns and both; matmuls
-of two of them, and SwiGLU of two with gathered rows.
+"""Prints a program with quantizers of quantized tensors: between all pairs of
+formats, in each intermediate type, along rows, columns and both; elementwise products
+of two inputs, and SwiGLU of two inputs with gathered rows.
 
-usage: requantizers.py [N]   prints one in N of them
+usage: requantizers.py [N]   prints every Nth of them
 """
 
 import sys
@@ -24,7 +24,7 @@ def tensors(name, layout):
 
 
 def quantizer(names, numbers, out, axes, body, gather=False):
-    """`body` computes of %gate (and %up)."""
+    """Prints a quantizer; `body` is computed from %gate (and %up)."""
     global count
     layout = LAYOUTS[count % 2]
     sources = [tensors(name, layout) for name in names]

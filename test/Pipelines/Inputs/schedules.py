@@ -1,14 +1,14 @@
-"""Compiles a matmul under every schedule that one can write by hand and runs it.
+"""Compiles and runs a matmul under every schedule that can be written by hand.
 
 usage: schedules.py EXAMPLE MX_OPT MX_TRANSLATE MX_RUN PTXAS-or-"" DIRECTORY
 
-The program is an example's, with one schedule after the other in the place of
-its own.
+The program is an example; each schedule replaces the one
+in its text.
 
-A schedule that fits into the memories of sm_100a must run right on the
-simulator, with fewer multiprocessors than tiles, so that each CTA goes through
-its rings several times; a schedule that does not must give the table of what
-takes how much.
+Schedules that fit into the memories of sm_100a must give correct results on the
+simulator. The device has fewer multiprocessors than tiles, so each CTA wraps around its
+rings. All other schedules must be refused with a table of
+memory uses.
 """
 
 import os
@@ -37,8 +37,8 @@ def fail(what, done):
     sys.exit(f"{what}: exit status {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
 
 
-# 2 multiprocessors, 6 or 4 tiles, 9 steps of which the last is a quarter full:
-# every ring wraps around within a tile and across tiles.
+# 2 multiprocessors, 6 or 4 tiles, 9 steps, the last a quarter full: every ring wraps around within
+# a tile and across tiles.
 rng = np.random.default_rng(3)
 for name, rows in (("x", 300), ("w", 260)):
     values = rng.standard_normal((rows, 1056)).astype(np.float32)
@@ -55,10 +55,9 @@ for columns in (128, 256):
             path = f"{directory}/schedule.mlir"
             with open(path, "w") as file:
                 file.write(PROGRAM.replace("SCHEDULE", schedule))
-            # A slot has operands, scales and two barriers; where there are several,
-            # each takes a multiple of the 1024 bytes after which the swizzle repeats.
-            # Then the barriers of the accumulators and the address of tensor memory.
-            # Columns: the accumulators, and 4 of scales for each 128 rows.
+            # A stage holds operands, scales and two barriers. Multiple stages are aligned to 1024
+            # bytes, the period of the swizzle. The accumulator barriers and the tensor memory
+            # address follow. Columns: the accumulators, and 4 of scales for every 128 rows.
             scales = 1 + columns // 128
             slot = 128 * (128 + columns) + 512 * scales + 16
             stride = -(-slot // 1024) * 1024

@@ -1,4 +1,5 @@
-// silu on the sum of a matmul, as test/Pipelines/silu.test counts it.
+// silu on the sum of a matmul; test/Pipelines/silu.test counts its
+// instructions.
 
 !a = memref<256x64xf8E4M3FN>
 !s = memref<2x1x32x4x4xf8E8M0FNU>

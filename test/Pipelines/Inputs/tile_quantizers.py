@@ -1,9 +1,9 @@
-"""Prints a program with every kind of quantizer through shared memory: axes,
-each type of input, each element type with its scales, layouts, ragged rows,
-tiles that are loaded in parts, and tiles that threads compute or gather; and
-the largest magnitudes beside some of them.
+"""Prints a program with every kind of quantizer that uses shared memory: axes,
+input types, element types with their scales, layouts, ragged rows,
+tiles that are loaded in parts, and tiles that threads compute or gather;
+some quantizers also compute the amax.
 
-usage: tile_quantizers.py [N [CHIP]]   prints one in N of them, for sm_100a
+usage: tile_quantizers.py [N [CHIP]]   prints every Nth of them, for sm_100a
 """
 
 import sys
@@ -94,7 +94,7 @@ NEGATE = """
 
 def produced(inputs, values, axes, element, body="", source="bf16", gather=False, ragged=False,
              amax=False):
-    """Without a body rows are gathered as they are."""
+    """Prints a quantizer; without a body the rows are only gathered."""
     x, n, o = f"tensor<?x?x{source}>", "tensor<?xi32>", f"tensor<{GROUPS}xi32>"
     types = sum((destination(a, element, "sf_128x4", ragged) for a in axes), []) * values
     types += ["tensor<f32>"] * values * amax

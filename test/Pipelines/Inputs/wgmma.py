@@ -1,7 +1,7 @@
-"""Kernels of wgmma.mma_async: each pair of types that it multiplies, with the
-smallest and the largest N and one between, sums carried by a loop over K; kernels
-that start two and three MMAs before they wait for the first; and one that uses
-sums while others are computed.
+"""Kernels of wgmma.mma_async: each pair of operand types with the smallest, the
+largest and a middle N and accumulation over K; kernels with two and three MMAs
+in flight; and a kernel that uses one accumulator while others are
+computed.
 """
 
 KERNEL = """
@@ -72,7 +72,7 @@ STORE = """\
         %at{i}_{row} = arith.addi %at, %c{i}_{row} : index
         mxgpu.store_fragment %x{i}_{row}, %c[%r{row}, %at{i}_{row}] when(%has{row}) : vector<2xf32>, memref<?x?xf32>"""
 
-# Two MMAs with an accumulator each.
+# Two MMAs with separate accumulators.
 OTHERS = """
   mxgpu.kernel @others(%a_map: !others_am, %b_map: !others_bm, %c: memref<?x?xf32>, %reduction: index) {
     %c0 = arith.constant 0 : index
@@ -116,8 +116,8 @@ PAIRS = [("bf16", "bf16"), ("f16", "f16")] + [
 
 
 def kernel(name, a, b, n, flights):
-    """The types and the kernel of `flights` MMAs started in a round, each of
-    a ring of its own; stages go back one by one as the MMAs are done."""
+    """Returns the types and the kernel of `flights` MMAs per iteration, each with
+    its own ring; stages are released as the MMAs complete."""
     k = 16 if a.endswith("16") else 32
     values = dict(name=name, a=a, b=b, n=n, k=k, step=4 * k, held=n // 4)
     values["runs"] = f", {n // 8}: 8 columns" if n > 8 else ""

@@ -1,7 +1,7 @@
-"""Matmuls C = A B^T around wgmma.mma_async of several blocks and warpgroups: with A
-from shared memory or from registers, with stages that the copy engine fills or threads.
-A program with an entry for each of CASES; wgmma_blocks.py prints it, the test that runs
-it imports CASES."""
+"""Matmuls C = A B^T by wgmma.mma_async with several blocks and warpgroups, with A
+from shared memory or registers, and with stages filled by the copy engine or by threads.
+Prints a program with an entry for each of CASES; the test that runs the program
+imports CASES."""
 
 import dataclasses
 import textwrap
@@ -10,11 +10,11 @@ import textwrap
 @dataclasses.dataclass
 class Case:
     name: str
-    m: int  # rows of a tile
+    m: int  # tile rows
     n: int
     warpgroups: int = 1
     held: bool = True  # A in registers
-    filled: bool = False  # by threads
+    filled: bool = False  # threads fill the stages
     a: str = "bf16"
     b: str = "bf16"
 
@@ -24,7 +24,7 @@ class Case:
         self.blocks = self.m // 64 // self.warpgroups
         self.threads = 128 * self.warpgroups
         self.element_bytes = 32 // self.k
-        # Warps beside two warpgroups have registers only if they are divided.
+        # Warps beside two warpgroups fit only with register redistribution.
         divides = self.warpgroups > 1 and not self.filled
         self.registers = " registers(232)" * divides
         self.few_registers = " registers(40)" * divides
@@ -46,7 +46,7 @@ CASES = [
 
 
 def layout(case, digits):
-    """The layout of a fragment; `digits` are those of the values."""
+    """Returns a fragment layout; `digits` are the value digits."""
     run = 32 // 8 // case.element_bytes if digits == "a" else 2
     threads = [(4, run, "column"), (8, 1, "row"), (4, 16, "row"),
                (case.warpgroups, case.m // case.warpgroups, "row")]
@@ -85,7 +85,7 @@ def types(case):
 
 
 def read(name, matrix, element, size, row, column):
-    """A vector of a matrix that is 0 beyond the reduction; rows beyond it are others."""
+    """Loads a vector of a matrix, zero beyond the reduction and unspecified beyond the rows."""
     vector = f"vector<{size}x{element}>"
     return f"""\
         %{name}_row = arith.minui {row}, %{matrix}_last : index
@@ -96,7 +96,7 @@ def read(name, matrix, element, size, row, column):
 
 
 def hold(case):
-    """Each thread reads its elements of A."""
+    """Loads the elements of A of each thread."""
     run = 4 // case.element_bytes
     lines, rows = [], []
     for r in range(2 * case.blocks):
@@ -107,7 +107,7 @@ def hold(case):
             lines.append(f"        %{name}_at = arith.addi %k, %a_column{j} : index")
             lines.append(read(name, "a", case.a, run, f"%row{r}", f"%{name}_at"))
             parts.append(f"%{name}")
-        # Pairs, fours and all eight runs are joined.
+        # Joins pairs, fours and all eight runs.
         size, level = run, 0
         while len(parts) > 1:
             joined = []
@@ -168,7 +168,7 @@ def multiply(case):
 
 
 def fill(case):
-    """Threads copy tiles, 16 bytes at a time."""
+    """Copies tiles by threads, 16 bytes at a time."""
     c, name = case, case.name
     size = 16 // c.element_bytes
     lines = []
@@ -226,7 +226,7 @@ def load(case):
 
 
 def parameters(case):
-    """Of a kernel: names and types."""
+    """Returns the name and the type of each parameter of a kernel."""
     c, matrix = case, "memref<?x?x{}>"
     of_a = ("a", matrix.format(c.a)) if c.held or c.filled else ("a_map", f"!{c.name}_a_map")
     of_b = ("b", matrix.format(c.b)) if c.filled else ("b_map", f"!{c.name}_b_map")

@@ -1,6 +1,6 @@
-"""A launch from Python is captured in a CUDA graph on a GPU, and replayed.
+"""Captures a launch from Python in a CUDA graph on a GPU and replays it.
 
-usage: graph.py PROGRAM (what test/Launch/Inputs/make_program.py writes)
+usage: graph.py PROGRAM (output of test/Launch/Inputs/make_program.py)
 """
 
 import ctypes
@@ -31,7 +31,7 @@ with mx.Program(sys.argv[1]) as program, mx.Stream() as stream:
     check(cuda.cuStreamGetCtx(stream.handle, ctypes.byref(context)))
     check(cuda.cuCtxPushCurrent_v2(context))
     check(cuda.cuStreamBeginCapture_v2(stream.handle, 1))  # of this thread
-    # Fails if anything allocates or waits in between.
+    # Fails if any call in between allocates or waits.
     entry.launch(arguments, results, stream=stream)
     check(cuda.cuStreamEndCapture(stream.handle, ctypes.byref(graph)))
     check(cuda.cuGraphInstantiateWithFlags(ctypes.byref(runs), graph,

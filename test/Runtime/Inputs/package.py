@@ -1,4 +1,4 @@
-"""What the package mx_compiler does, and what it refuses.
+"""Functions and errors of the package mx_compiler.
 
 usage: package.py MATMUL NUMBERS
 """
@@ -49,7 +49,7 @@ with mx.array(x) as a, mx.empty((3, 4), "i4") as b, mx.Stream() as stream:
     assert (b.fill(0xFF).numpy() == -1).all()
     borrowed = mx.DeviceArray.from_pointer(a.pointer, (2, 4), "i4")
     assert np.array_equal(borrowed.numpy(), x[:2])
-    borrowed.free()  # not its own
+    borrowed.free()  # not owned
     assert np.array_equal(a.numpy(), x)
     refuses(ValueError, r"expected the source to be int32\(3, 4\), found int64",
             lambda: a.copy_from(x.astype(np.int64)))
@@ -60,7 +60,7 @@ with mx.array(x) as a, mx.empty((3, 4), "i4") as b, mx.Stream() as stream:
     refuses(TypeError, "expected a dtype of numbers, found object",
             lambda: mx.array(np.array(["text", None])))
 refuses(ValueError, r"<mx_compiler.DeviceArray int32\(3, 4\)> was freed", a.numpy)
-a.free()  # once more does nothing
+a.free()  # a second free does nothing
 refuses(ValueError, "the stream was closed", stream.synchronize)
 refuses(ValueError, r"at least 0, found shape \(-1,\)", lambda: mx.empty(-1, "u1"))
 refuses(mx.Error, "bytes on sim:0 failed", lambda: mx.empty(1 << 60, "u1"))
@@ -108,13 +108,13 @@ assert isinstance(error, ValueError)
 assert str(error).endswith("called with x: bfloat16(64, 100), w: bfloat16(96, 100)")
 refuses(mx.Error, "matmul.mlir", lambda: main(x, w[:, :64]))
 refuses(TypeError, "argument 1 'w': expected an array for .*, found None", lambda: main(x, None))
-# An address that kernels cannot read from.
+# A misaligned address, which kernels cannot read.
 shifted = mx.empty(64 * 128 * 2 + 16, "u1")
 for by in (2, 8):
     wrong = mx.DeviceArray.from_pointer(shifted.pointer + by, x.shape, x.dtype)
     refuses(ValueError, "argument 0 'x': expected memory at a multiple of 16 bytes, found "
             f"address 0x.*{by}: copy it", lambda: main(wrong, mx.array(w)))
-assert mx.simulator_counters() == before  # nothing was launched
+assert mx.simulator_counters() == before  # no kernel was launched
 right = mx.DeviceArray.from_pointer(shifted.pointer + 16, x.shape, x.dtype).copy_from(x)
 assert np.array_equal(main(right, mx.array(w))[0].numpy(), y)
 
@@ -122,7 +122,7 @@ operands = [mx.array(x), mx.array(w)]
 results, workspace = main.make_results(*operands), main.make_workspace(*operands)
 assert main.result_shapes(*operands) == [(64, 96)]
 assert main.workspace_bytes(*operands) == workspace.nbytes > 0
-for byte in (0, 0xFF):  # what it holds has no meaning
+for byte in (0, 0xFF):  # fill with bytes without meaning
     workspace.fill(byte)
     with mx.Stream() as stream:
         before = mx.simulator_counters()["launches"]
@@ -153,7 +153,7 @@ refuses(ValueError, "was freed",
 
 
 def repeat(index):
-    """Right and wrong calls in turn: a thread sees its own errors."""
+    """Alternates valid and invalid calls: errors are per thread."""
     columns = 33 + index
     for _ in range(3):
         assert np.array_equal(main(x, w)[0], y)
@@ -200,7 +200,7 @@ with mx.Program(numbers) as program:
     refuses(ValueError, "'x': expected dimension 1 to be 64 for .*, found 32",
             lambda: scale(z[:, :32], 1.0, 1, one))
 
-# Nothing is left behind by objects that nobody closed.
+# Objects that were never closed are released.
 mx.Program(matmul)["main"](x, w)
 gc.collect()
 print("all is well")

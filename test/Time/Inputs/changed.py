@@ -1,4 +1,4 @@
-"""test/Time/golden-times of one program, on a chip whose HBM answers later."""
+"""Runs test/Time/golden-times of one program on a chip with a higher HBM latency."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Runs test/Time/golden-times, which may be skipped because a tool is missing (status 77)."""
+"""Runs test/Time/golden-times, which is skipped (status 77) if a tool is missing."""
 
 import subprocess
 import sys

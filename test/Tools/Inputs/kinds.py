@@ -1,5 +1,5 @@
-"""kinds.py MX-SIM FOLDER: prints what mx-sim says of files in the wrong places. Each
-is refused with one line and status 2."""
+"""kinds.py MX-SIM FOLDER: prints the messages of mx-sim for files in the wrong places. Each file is refused with one
+line and status 2."""
 
 import subprocess
 import sys

@@ -1,5 +1,5 @@
-"""Block-scaled matrices made of random bits, what they stand for in float64, and
-PyTorch's layouts of their scales, all from the definitions."""
+"""Random block-scaled matrices, their values in float64, and PyTorch's layouts of their scales, all from the
+definitions."""
 
 import ml_dtypes
 import mx_reference as ref
@@ -26,7 +26,7 @@ FORMATS = {
 
 
 class Matrix:
-    """[rows, k] of random bits: `elements` and `scales` (plain) as tensors, `values` in
+    """Draws [rows, k] of random bits: `elements` and `scales` (plain) as tensors, `values` in
     float64."""
 
     def __init__(self, rng, rows, k, format, device):
@@ -34,7 +34,7 @@ class Matrix:
         self.rows, self.k, self.device = rows, k, device
         codes = rng.integers(0, 16 if f.per_byte == 2 else 256, (rows, k), np.uint8)
         values = codes.view(f.element).astype(np.float64)
-        codes[~np.isfinite(values)] = 0         # NaN and infinities have tests elsewhere
+        codes[~np.isfinite(values)] = 0         # NaN and infinities are tested elsewhere
         values = codes.view(f.element).astype(np.float64)
         packed = codes[:, ::2] | codes[:, 1::2] << 4 if f.per_byte == 2 else codes
         blocks = k // f.block
@@ -58,14 +58,14 @@ def tensor(bits, dtype, device):
 
 
 def to_blocked(bits, fill=0xFF):
-    """The 32_4_4 swizzle of a matrix of scales: tiles of 128 x 4, in which scale (r, c)
-    lies at [r % 32, r // 32, c]. What is padding is `fill`, NaN as a scale."""
+    """Swizzles a matrix of scales to 32_4_4: tiles of 128 x 4 with scale (r, c) at [r % 32, r // 32, c]. Padding is
+    `fill`, NaN as a scale."""
     return ref.tile(bits, fill).reshape(-1)
 
 
 def of_row_groups(bits, ends):
-    """Tiles of each group of rows, one group behind the other; behind all of them what
-    padding needs at most, as callers do who do not know the ends."""
+    """Returns tiles of each group of rows in sequence, plus the largest possible padding, as allocated by callers
+    without knowledge of the ends."""
     parts = [to_blocked(part) for part in np.split(bits, ends[:-1])[:len(ends)]
              if len(part)]
     room = (bits.shape[0] + 128 * len(ends)) * -(-bits.shape[1] // 4) * 4
@@ -76,7 +76,7 @@ def of_row_groups(bits, ends):
 
 
 def of_column_groups(bits, ends, block):
-    """The same for groups of columns, which `ends` counts in elements."""
+    """Same for groups of columns; `ends` counts elements."""
     rows, padded = bits.shape[0], -(-bits.shape[0] // 128) * 128
     starts = [0, *ends[:-1]]
     parts = [to_blocked(bits[:, s // block:e // block]) for s, e in zip(starts, ends)
@@ -89,7 +89,7 @@ def of_column_groups(bits, ends, block):
 
 
 def matmul(a, b):
-    """a b^T in float64, and what its sums may lose (docs/reference/Spec.md, The bound)."""
+    """Returns a b^T in float64, and the error bound of its sums (docs/reference/Spec.md, The bound)."""
     steps = 4 * -(-a.shape[1] // 64)
     return a @ b.T, steps * 5 * 2.0 ** -23 * (np.abs(a) @ np.abs(b).T)
 
@@ -99,7 +99,7 @@ ROUNDINGS = {torch.bfloat16: 2.0 ** -8, torch.float16: 2.0 ** -11,
 
 
 def check(name, found, wanted, bound):
-    """That a tensor is `wanted`, but for the bound and the rounding of its dtype."""
+    """Checks that a tensor equals `wanted` within the bound and the rounding of its dtype."""
     assert found.shape == wanted.shape, (name, found.shape, wanted.shape)
     y = found.detach().cpu().double().numpy()
     allowed = bound + ROUNDINGS[found.dtype] * (np.abs(wanted) + bound) + 1e-30

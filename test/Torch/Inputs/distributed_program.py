@@ -1,13 +1,11 @@
-"""A converted model under torchrun, written as any program of PyTorch: no word to mx but
-`convert`. Runs tasks one after another, and prints the loss of each step, of all ranks
-together: a task, the step and the loss on a line.
+"""A converted model under torchrun, written like any PyTorch program: `convert` is the only mention of mx. Runs tasks
+one after another, and prints the loss of each step over all ranks: a task, the step and the loss on a line.
 
 usage: torchrun --nproc-per-node=N distributed_program.py STEPS FOLDER TASK...
 
-A task is a way to divide the model (ddp, fsdp1, fsdp2, or none, of one process, which takes
-the parts of the batch of two ranks one after another), and perhaps what else is done:
--recompute for activation checkpointing, -save for a distributed checkpoint (DCP) in FOLDER
-after half of the steps, -load=NAME to go on from the one that the task NAME saved."""
+A task is a way to divide the model (ddp, fsdp1, fsdp2, or none for a single process, which processes the batch parts of
+two ranks one after another), with optional suffixes: -recompute for activation checkpointing, -save for a distributed
+checkpoint (DCP) in FOLDER after half of the steps, -load=NAME to resume from the checkpoint of the task NAME."""
 
 import os
 import pathlib
@@ -67,7 +65,7 @@ def make_model(mode, recomputes, device, world):
 
 
 def part(step, index, device):
-    """Of the batch of a step: 32 rows, as many as a block of the weights' gradients."""
+    """Part of a step's batch: 32 rows, the block size of the weight gradients."""
     generator = torch.Generator().manual_seed(1000 * step + index)
     return torch.randn(ROWS, WIDTH, generator=generator).to(device)
 
@@ -118,8 +116,8 @@ def main():
     dist.init_process_group("nccl" if on_gpu else "gloo")
     for task in tasks:
         run(task, steps, folder, device, rank, world)
-    # To destroy the group can hang in PyTorch 2.11: the caller holds Python's lock and joins
-    # gloo's thread, which needs that lock to free its last tensor. So the process ends here.
+    # Destroying the group can hang in PyTorch 2.11: the caller holds Python's lock and joins gloo's thread, which needs
+    # that lock to free its last tensor. So the process ends here.
     sys.stdout.flush()
     os._exit(0)
 

@@ -12,14 +12,14 @@ ON_GPU = os.environ.get("MX_TORCH_DEVICE") == "cuda"
 
 
 def needs_gpus(count):
-    """Ends a test on GPUs with status 77, a skip, where there are fewer than `count`."""
+    """Ends a GPU test with status 77, a skip, if there are fewer than `count` GPUs."""
     if ON_GPU and torch.cuda.device_count() < count:
         print(f"needs {count} GPUs")
         sys.exit(77)
 
 
 def environment(device):
-    """Of processes that all stay on this machine, whatever its name resolves to."""
+    """Returns an environment that keeps all processes on this machine, independent of its name resolution."""
     found = {**os.environ, "MX_DEVICE": device, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
     if not ON_GPU:
         found["CUDA_VISIBLE_DEVICES"] = ""
@@ -27,7 +27,7 @@ def environment(device):
 
 
 def torchrun(processes, device, program, *arguments):
-    """What it prints."""
+    """Runs a program by torchrun and returns its output."""
     done = subprocess.run(
         [sys.executable, "-m", "torch.distributed.run", "--standalone",
          "--local-addr=127.0.0.1", f"--nproc-per-node={processes}", str(program),
@@ -38,7 +38,7 @@ def torchrun(processes, device, program, *arguments):
 
 
 def losses(processes, steps, device, folder, *tasks):
-    """Of each step, by task."""
+    """Returns the losses of each step, by task."""
     printed = torchrun(processes, device, PROGRAM, steps, folder, *tasks)
     found = {task: [] for task in tasks}
     for line in printed.splitlines():
@@ -51,7 +51,7 @@ def losses(processes, steps, device, folder, *tasks):
 
 
 def near(found, wanted, what):
-    """Sums of gradients differ in their order."""
+    """Compares losses; sums of gradients may differ in their order."""
     worst = max(abs(a - b) / a for a, b in zip(wanted[-len(found):], found))
     print(f"{what}: {found[-1]:.6f}, alone {wanted[-1]:.6f}, apart by at most {worst:.1e}")
     assert worst < 2e-3, (what, wanted, found)

@@ -1,9 +1,9 @@
-"""Experts divided among processes, under torchrun: what MXRoutedExperts computes there beside
-one rank that has all tokens, groups that fail and are made again, and what is refused.
+"""Experts divided among processes, under torchrun: MXRoutedExperts compared with a single rank on all tokens, groups
+that fail and are created again, and errors.
 
 usage: torchrun --nproc-per-node=2 expert_ranks.py FOLDER
 
-With four processes it is experts of two ranks, and FSDP2 over the other dimension of a mesh."""
+With four processes, experts are divided between two ranks, and FSDP2 uses the other mesh dimension."""
 
 import os
 import pathlib
@@ -39,8 +39,8 @@ def draw(seed, counts):
 
 
 def draw_repeated(seed):
-    """Integers, of which sums are exact: x, ids that repeat or are none, weights and the gradient
-    of y of each rank. The last rank has more rows than tokens that name an expert once give."""
+    """Draws integers with exact sums, for each rank: x, ids with repeated and invalid values, weights and the gradient
+    of y. The last rank receives more rows than distinct experts per token would give."""
     generator = torch.Generator().manual_seed(seed)
 
     def integers(*shape):
@@ -54,7 +54,7 @@ def draw_repeated(seed):
 
 
 def step(experts, x, ids, weights, dy):
-    """y, and the gradients of x, of weights and of the parameters."""
+    """Returns y, and the gradients of x, of weights and of the parameters."""
     x, ids, weights, dy = (a.to(DEVICE) for a in (x, ids, weights, dy))
     x, weights = x.detach().requires_grad_(), weights.detach().requires_grad_()
     experts.zero_grad()
@@ -65,7 +65,7 @@ def step(experts, x, ids, weights, dy):
 
 
 class Recomputed(torch.nn.Module):
-    """Experts under activation checkpointing."""
+    """Runs experts under activation checkpointing."""
 
     def __init__(self, experts):
         super().__init__()
@@ -77,7 +77,7 @@ class Recomputed(torch.nn.Module):
 
 
 def near(found, wanted):
-    """Each rank rounds its part of a sum to bf16."""
+    """Compares within the bf16 rounding of each rank's partial sum."""
     assert (found - wanted).norm() <= 2**-7 * wanted.norm(), (found - wanted).norm() / wanted.norm()
 
 
@@ -120,11 +120,11 @@ def check_layer(mesh, whole, alone):
                                            [0, *[5] * (SIZE - 1)])):
                 compare(experts, alone, list(draw(seed, counts)))
             compare(experts, alone, list(draw_repeated(9)))
-        # Computed again for the backward pass, collectives too: the same bits.
+        # Recomputation for the backward pass, with its collectives, gives the same bits.
         given = [a.to(DEVICE) for a in list(draw(7, [TOKENS] * SIZE))[RANK]]
         for a, b in zip(step(experts, *given), step(Recomputed(experts), *given)):
             assert all(map(torch.equal, a, b)) if isinstance(a, list) else torch.equal(a, b)
-        # Of the very parameters.
+        # Created from the same parameters.
         again = ep.MXRoutedExperts.from_experts(experts, group)
         assert again.w1 is experts.w1 and again.to_plain().w1 is experts.w1
         x, ids, weights, _ = (a.to(DEVICE) for a in list(draw(5, [8] * SIZE))[RANK])
@@ -154,11 +154,11 @@ def check_refused(mesh, whole):
             (TypeError, "ids: expected integers, found torch.float32", lambda other: other(x, weights, weights)),
             (ValueError, "expected shape (40, 3)", lambda other: other(x, ids, weights[:, :1]))):
         with ep.Group(mesh["ep"], tokens=TOKENS, timeout=60) as told:
-            dist.barrier()  # a rank that is slow to make it would be told there
+            dist.barrier()  # without it, a slow rank would get the error during creation
             refuses(error, text,
                     lambda: call(ep.MXRoutedExperts(DIM, INNER, EXPERTS, told, device=DEVICE)))
             assert text in told.status().text  # the others need not wait for the time-out
-    # What one rank refuses ends the group on all of them, with the reason.
+    # An error on one rank ends the group on all ranks, with the reason.
     if RANK == 0:
         refuses(ValueError, "x: expected at most 40 tokens, for which the rank group was made, found 80 on rank 0",
                 lambda: experts(torch.cat((x, x)), torch.cat((ids, ids)), torch.cat((weights, weights))))
@@ -171,7 +171,7 @@ def check_refused(mesh, whole):
 
 
 def check_capacity(mesh, whole):
-    """A row without room, on the last rank alone."""
+    """The last rank alone lacks room for a row."""
     group, needed = ep.Group(mesh["ep"], tokens=TOKENS, timeout=60), SIZE * TOKENS
     experts = ep.MXRoutedExperts(DIM, INNER, EXPERTS, group, device=DEVICE, capacity=needed - 1)
     x, _, weights = (a.to(DEVICE) for a in next(draw(0, [TOKENS]))[:3])
@@ -181,8 +181,8 @@ def check_capacity(mesh, whole):
 
 
 def check_repeated(mesh):
-    """Tokens that name an expert several times, with room for about as many rows as there are: all
-    rows, sums and gradients beside NumPy, or a CapacityError."""
+    """Checks tokens that name an expert several times, with room for about as many rows: all rows, sums and gradients
+    match NumPy, or a CapacityError is raised."""
     own, most, given = EXPERTS // SIZE, SIZE * TOKENS * K, list(draw_repeated(8))
     x, ids, weights, dy = (a.to(DEVICE) for a in given[RANK])
     all_ids = np.concatenate([part[1] for part in given]).reshape(-1)
@@ -214,7 +214,7 @@ def check_repeated(mesh):
 
 
 def check_overflow(group, needed, call):
-    """A call of which the last rank has one row without room."""
+    """Checks a call in which the last rank lacks room for one row."""
     try:
         call()
         group.check()
@@ -227,8 +227,8 @@ def check_overflow(group, needed, call):
 
 
 def check_graph(mesh):
-    """A layer in a CUDA graph, forward and backward: replays of other values give the bits of
-    calls, and keep the rows that had no room for check()."""
+    """Checks a layer in a CUDA graph, forward and backward: replays with other values match the bits of calls, and
+    check() reports rows without room."""
     group, room = ep.Group(mesh["ep"], tokens=TOKENS, timeout=60), K * SIZE * TOKENS - 1
     experts = ep.MXRoutedExperts(DIM, INNER, EXPERTS, group, device=DEVICE, capacity=room)
 
@@ -266,7 +266,7 @@ def check_graph(mesh):
 
 
 def check_page(mesh):
-    """The block of the page that says how it is done."""
+    """Runs the example block of the page."""
     page = (pathlib.Path(__file__).parents[3] / "docs/guide/Ranks.md").read_text()
     shown = {}
     exec(re.search("expert_ranks.py -->\n```python\n(.*?)```", page, re.DOTALL)[1], shown)
@@ -279,7 +279,7 @@ def check_page(mesh):
 
 
 def check_rows(mesh, whole):
-    """Other people's experts: rows are sent, multiplied by PyTorch, and added up."""
+    """Experts of another library: rows are sent, multiplied by PyTorch, and added up."""
     own, counts = EXPERTS // SIZE, [TOKENS, *[TOKENS - 7] * (SIZE - 1)]
     given = [[a.to(DEVICE) for a in part] for part in draw(3, counts)]
     x, ids, weights, dy = given[RANK]
@@ -311,7 +311,7 @@ def check_rows(mesh, whole):
 
 
 def check_adjoint(mesh):
-    """<dispatch(x), z> = <x, collect(z)>, over all ranks; bf16 rounds what is sent."""
+    """<dispatch(x), z> = <x, collect(z)>, over all ranks; bf16 rounds the sent data."""
     with ep.Group(mesh["ep"], tokens=TOKENS, timeout=60) as group:
         x, ids, weights, _ = (a.to(DEVICE) for a in list(draw(4, [TOKENS] * SIZE))[RANK])
         found = ep.dispatch(x.bfloat16(), ids, weights, EXPERTS, group)
@@ -324,7 +324,7 @@ def check_adjoint(mesh):
 
 
 def save(mesh, whole, folder):
-    """A distributed checkpoint of experts that are divided, which any number of ranks reads."""
+    """Saves a distributed checkpoint of divided experts, which any number of ranks can read."""
     group = ep.Group(mesh["ep"], tokens=TOKENS, timeout=60)
     experts = ep.MXRoutedExperts(DIM, INNER, EXPERTS, group, mesh=mesh["ep"], device=DEVICE)
     copy_weights(experts, whole)
@@ -334,7 +334,7 @@ def save(mesh, whole, folder):
 
 
 def check_fsdp(whole, alone):
-    """FSDP2 over dp, experts over ep: gradients are those of one rank, averaged over dp."""
+    """FSDP2 over dp, experts over ep: gradients match a single rank's, averaged over dp."""
     mesh = dist.init_device_mesh(DEVICE.type, (2, SIZE // 2), mesh_dim_names=("dp", "ep"))
     group = ep.Group(mesh["ep"], tokens=TOKENS, timeout=60)
     experts = ep.MXRoutedExperts(DIM, INNER, EXPERTS, group, mesh=mesh["ep"], device=DEVICE)
@@ -358,7 +358,7 @@ def check_fsdp(whole, alone):
         assert (mine - of_all).norm() <= 1e-5 * of_all.norm()
     optimizer.step()
     assert not torch.equal(experts(*(a.to(DEVICE) for a in given[RANK][:3])), y)
-    # Parameters of this rank are no copies of one another.
+    # Parameters of the ranks must differ.
     local = ep.MXRoutedExperts(DIM, INNER, EXPERTS, group, device=DEVICE)
     refuses(ValueError, "w1: expected a mesh of ranks that have the same experts, found ranks",
             lambda: fully_shard(local, mesh=dist.init_device_mesh(DEVICE.type, (SIZE,))))
@@ -392,6 +392,6 @@ RANK, SIZE = dist.get_rank(), dist.get_world_size()
 if __name__ == "__main__":
     main()
     print(f"rank {RANK}: right", flush=True)
-    # To destroy the process group can hang in PyTorch 2.11 (distributed_program.py).
+    # Destroying the process group can hang in PyTorch 2.11 (distributed_program.py).
     sys.stdout.flush()
     os._exit(0)

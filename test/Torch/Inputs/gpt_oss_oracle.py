@@ -1,16 +1,16 @@
-"""gpt-oss in float64, from its definition: experts, and a decoder that computes every
-position anew. Shares nothing with mx, and does without PyTorch."""
+"""gpt-oss in float64, from its definition: experts, and a decoder that recomputes every position. Independent of mx and
+PyTorch."""
 
 import math
 
 import numpy as np
 
-# Values of E2M1 by code: the sign, two bits of exponent, one of mantissa.
+# Values of E2M1 by code: a sign bit, two exponent bits, a mantissa bit.
 E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6])
 
 
 def unpack(blocks, scales):
-    """[..., rows, blocks, 16] bytes and [..., rows, blocks] scales: [..., rows, columns]."""
+    """Decodes [..., rows, blocks, 16] bytes and [..., rows, blocks] scales to [..., rows, columns]."""
     codes = np.stack([blocks & 15, blocks >> 4], -1)
     values = E2M1[codes].reshape(*blocks.shape[:-1], 32)
     values = values * np.exp2(scales.astype(np.float64) - 127)[..., None]
@@ -27,7 +27,7 @@ def softmax(x):
 
 
 class Experts:
-    """`tensors` are those of the checkpoint, by their last names."""
+    """Experts from checkpoint `tensors`, keyed by their last names."""
 
     def __init__(self, tensors, limit=7.0, alpha=1.702):
         self.limit, self.alpha = limit, alpha
@@ -36,7 +36,7 @@ class Experts:
         self.bias = {name: tensors[f"{name}_bias"].astype(np.float64) for name in self.weight}
 
     def one(self, x, expert):
-        """What one expert makes of one token."""
+        """Applies an expert to a token."""
         both = self.weight["gate_up_proj"][expert] @ x + self.bias["gate_up_proj"][expert]
         gate, up = both[0::2], both[1::2]
         gate = np.minimum(gate, self.limit)
@@ -50,7 +50,7 @@ class Experts:
 
 
 class Model:
-    """`tensors` by key, `config` as config.json has it."""
+    """Decoder from `tensors` by key and `config`, the contents of config.json."""
 
     def __init__(self, tensors, config):
         self.config = config
@@ -64,7 +64,7 @@ class Model:
                                          if key.startswith(start)}, config["swiglu_limit"]))
 
     def logits(self, tokens):
-        """Of each position of one sequence."""
+        """Logits of each position of a sequence."""
         x = self.tensors["model.embed_tokens.weight"][tokens]
         for layer in range(self.config["num_hidden_layers"]):
             start = f"model.layers.{layer}."
@@ -108,7 +108,7 @@ class Model:
         for i in range(size // 2):
             frequency = base ** (-2 * i / size)
             turns = yarn["original_max_position_embeddings"] * frequency / (2 * math.pi)
-            # The ramp is linear in i, between where turns are beta_fast and beta_slow.
+            # The ramp is linear in i, between the indices with beta_fast and beta_slow turns.
             place = [size * math.log(yarn["original_max_position_embeddings"] / (2 * math.pi * b))
                      / (2 * math.log(base)) for b in (yarn["beta_fast"], yarn["beta_slow"])]
             kept = min(max((place[1] - i) / (place[1] - place[0]), 0), 1)

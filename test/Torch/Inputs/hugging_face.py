@@ -1,6 +1,6 @@
-"""Experts with the names, parameters and arguments of those of Transformers, written anew:
-for tests where it is not installed, and for releases that are not. Each expert computes all
-tokens, of which those that did not choose it have the weight 0."""
+"""Stand-ins for experts of Transformers, with their names, parameters and arguments: for tests without Transformers,
+and for other releases. Each expert computes all tokens, with weight 0 for tokens of other
+experts."""
 
 import torch
 from torch import nn
@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 
 def weight_of(expert, chosen, weights):
-    """Of each token."""
+    """Returns the weight of the expert for each token."""
     return (weights * (chosen == expert)).sum(1, keepdim=True)
 
 
@@ -21,7 +21,7 @@ def randomize(module):
 
 
 class Described(nn.Module):
-    """What releases from 5 on say of their experts; the first word is for its own."""
+    """Attributes by which releases from 5 on describe their experts."""
 
     def describe(self, is_concatenated, is_transposed, has_bias):
         self.is_concatenated, self.is_transposed = is_concatenated, is_transposed
@@ -47,7 +47,7 @@ class MixtralExperts(Described):
 
 
 class Qwen3MoeExperts(MixtralExperts):
-    """As those of Mixtral; this one has another activation."""
+    """Same as Mixtral's, with another activation."""
 
     def __init__(self, *sizes):
         super().__init__(*sizes)
@@ -55,7 +55,7 @@ class Qwen3MoeExperts(MixtralExperts):
 
 
 class GptOssExperts(Described):
-    """From release 5 on a token has a weight for each choice, before for each expert."""
+    """From release 5 on a token takes a weight for each choice, in earlier releases for each expert."""
 
     def __init__(self, hidden, inner, experts, is_new=True):
         super().__init__()
@@ -100,7 +100,7 @@ class Qwen3MoeMLP(MixtralBlockSparseTop2MLP):
 
 
 class MixtralSparseMoeBlock(nn.Module):
-    """Of a release before 5: a list of experts, and a linear layer that chooses."""
+    """Block of releases before 5: a list of experts, and a linear router."""
 
     expert = MixtralBlockSparseTop2MLP
 
@@ -126,7 +126,7 @@ class Qwen3MoeSparseMoeBlock(MixtralSparseMoeBlock):
 
 
 class UnknownExperts(nn.Module):
-    """As many releases have them, of a name that is not known."""
+    """Typical experts under an unknown name."""
 
     def __init__(self, hidden, inner, experts):
         super().__init__()

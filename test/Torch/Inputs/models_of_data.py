@@ -1,4 +1,4 @@
-"""Models whose numbers of rows and of groups depend on data, for what traces them."""
+"""Models with data-dependent numbers of rows and groups, for tests of tracing."""
 
 import torch
 from torch import nn
@@ -22,7 +22,7 @@ def counts_of(chosen, experts=EXPERTS):
 
 
 class Sorted(nn.Module):
-    """Each row has an expert: groups have sizes that depend on data."""
+    """An expert for each row: group sizes depend on data."""
 
     def __init__(self):
         super().__init__()
@@ -37,7 +37,7 @@ class Sorted(nn.Module):
 
 
 class Selected(nn.Module):
-    """Only some rows go through the layers: as many as the data say."""
+    """Selects a data-dependent number of rows for the layers."""
 
     def __init__(self):
         super().__init__()
@@ -50,7 +50,7 @@ class Selected(nn.Module):
 
 
 class AnyExperts(Sorted):
-    """A row has as many experts as the data say."""
+    """Data-dependent number of experts per row."""
 
     def pairs(self, x):
         row, expert = (self.router(x) > 0).nonzero(as_tuple=True)
@@ -63,7 +63,7 @@ class AnyExperts(Sorted):
 
 
 class Routed(nn.Module):
-    """Experts of Transformers, of rows that depend on data."""
+    """Experts of Transformers on data-dependent rows."""
 
     def __init__(self, cls):
         super().__init__()
@@ -77,7 +77,7 @@ class Routed(nn.Module):
 
 
 class Layer(AnyExperts):
-    """The same, as the operator of a whole layer."""
+    """Same, as the operator of a whole layer."""
 
     def __init__(self):
         super().__init__()
@@ -91,7 +91,7 @@ class Layer(AnyExperts):
 
 
 class Used(nn.Module):
-    """Only matrices of experts that have rows: as many groups as the data say."""
+    """Passes only matrices of experts with rows: the number of groups depends on data."""
 
     def __init__(self, is_quantized):
         super().__init__()
@@ -112,8 +112,8 @@ class Used(nn.Module):
 
 
 class Quantizers(nn.Module):
-    """All results of quantizers and of what arranges rows, of rows and groups that depend on
-    data. Types of bits leave as bytes: torch.export cannot write the type of their scales."""
+    """All results of quantizers and of row rearrangements, with data-dependent rows and groups. Types of bits are
+    returned as bytes, because torch.export cannot serialize the type of their scales."""
 
     def forward(self, x):
         chosen = (x[:, 0].abs() * 3).long() % EXPERTS
@@ -130,8 +130,8 @@ class Quantizers(nn.Module):
 
 
 def same(found, wanted):
-    """Checks dtypes, shapes and strides; bits on the host and of bytes. On a GPU, PyTorch's own sums
-    between the operators have no fixed order."""
+    """Checks dtypes, shapes and strides, and bits on the host or of byte tensors. On a GPU, PyTorch's own sums between
+    the operators are in no fixed order."""
     found, wanted = ([t] if isinstance(t, torch.Tensor) else [*t] for t in (found, wanted))
     assert len(found) == len(wanted)
     for a, b in zip(found, wanted):
@@ -148,7 +148,7 @@ def converted(model, recipe):
 
 
 def all_models():
-    """Makers of those that convert is for."""
+    """Factories of models for convert."""
     def dense():
         return nn.Sequential(nn.Linear(HIDDEN, INNER), nn.ReLU(), nn.Linear(INNER, 32))
     return (dense, Sorted, Selected, AnyExperts, lambda: Routed(hf.MixtralExperts),
@@ -156,5 +156,5 @@ def all_models():
 
 
 def all_layers():
-    """Makers of those that call operators."""
+    """Factories of models that call operators."""
     return Layer, lambda: Used(False), lambda: Used(True)

@@ -1,7 +1,6 @@
-"""Tensors of the host that pose as those of a GPU, over a driver that only takes notes
-(unittests/Runtime/FakeCuda.h): all that a call does on the host but the driver's part and
-PyTorch's allocator of GPU memory. To be imported before mx_compiler.torch, with
-MX_CUDA_DRIVER, MX_FAKE_CUDA_READS_PTX=1 and MX_PTXAS=none in the environment."""
+"""Host tensors that pose as GPU tensors, over a driver that only records calls (unittests/Runtime/FakeCuda.h). Covers
+all host work of a call except the driver's part and PyTorch's allocator of GPU memory. Import before mx_compiler.torch,
+with MX_CUDA_DRIVER, MX_FAKE_CUDA_READS_PTX=1 and MX_PTXAS=none in the environment."""
 
 import ctypes
 import functools
@@ -16,8 +15,8 @@ PLACE = "cuda:0"
 
 
 class Posing(interop.Torch):
-    """The library of tensors, which says that they are on the GPU. In PyTorch's tables
-    they stay on the host: its current stream there is none."""
+    """Tensor library that reports tensors on the GPU. In PyTorch's tables they stay on the host, so there is no current
+    stream."""
 
     def operand(self, x):
         found = super().operand(x)
@@ -32,7 +31,7 @@ class Posing(interop.Torch):
 
     def maker(self, shape, element, zeros=False):
         make = self._maker(shape, element, torch.device("cpu"), zeros)
-        # Workspaces begin where PyTorch's memory of a GPU does.
+        # Align workspaces like PyTorch's GPU memory.
         return functools.partial(_align, *shape) if element.mlir == "ui8" else make
 
 
@@ -49,5 +48,5 @@ driver.fakeCudaTakeLog.restype = ctypes.c_char_p
 
 
 def log():
-    """What the driver was asked for since this was called last."""
+    """Returns the driver calls since the last call of this function."""
     return driver.fakeCudaTakeLog().decode().splitlines()

@@ -1,5 +1,5 @@
-"""Matmuls of experts and of layers by the definition, with their gradients, and how far
-results are from them. Nothing of mx is called."""
+"""Matmuls of experts and of layers by the definition, with their gradients, and the error of
+results. Calls no part of mx."""
 
 import numpy as np
 import torch
@@ -8,8 +8,8 @@ from reference import blocked, exact
 
 
 class Matmul(torch.autograd.Function):
-    """x w^T and its gradients in float64, of what the definition quantizes; x and the
-    results are bf16, as the modules have them between matmuls."""
+    """Returns x w^T and its gradients in float64, of the quantized values; x and the results are bf16, as between
+    matmuls of the modules."""
 
     @staticmethod
     def forward(ctx, x, w):

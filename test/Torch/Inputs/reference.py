@@ -1,5 +1,5 @@
-"""Block scaling of tensors by test/python/mx_reference.py, which calls nothing of mx.
-MX_TORCH_DEVICE names the device of the tensors."""
+"""Block scaling of tensors by test/python/mx_reference.py, which does not call mx. MX_TORCH_DEVICE names the device of
+the tensors."""
 
 import os
 
@@ -14,7 +14,7 @@ E2M1 = ref.decode(np.arange(16, dtype=np.uint8), "f4E2M1FN")
 
 
 def tensor(shape, seed=0, dtype=torch.bfloat16, spread=6):
-    """Normal numbers, whose size changes from 16 columns to the next."""
+    """Draws normal numbers with a magnitude that changes every 16 columns."""
     rng = np.random.default_rng(seed)
     sizes = 2.0 ** rng.integers(-spread, spread + 1, (*shape[:-1], -(-shape[-1] // 16)))
     sizes = np.repeat(sizes, 16, axis=-1)[..., :shape[-1]]
@@ -27,13 +27,13 @@ def ends(*numbers):
 
 
 def exact(x):
-    """As float64 of NumPy."""
+    """Converts to float64 of NumPy."""
     return x.detach().to("cpu").to(torch.float64).numpy()
 
 
 def blocked(x, format="mxfp8_e4m3", rounding="ceil", groups=None):
-    """The numbers that x, of NumPy, stands for when it is quantized along its last
-    dimension; `groups` are the first columns of groups with blocks of their own."""
+    """Quantizes x, of NumPy, along its last dimension and dequantizes the result. `groups` are the first columns of
+    groups with separate blocks."""
     element = ELEMENTS[format]
     parts = [x] if groups is None else np.split(x, groups, axis=-1)
     quantized = [ref.quantize(part, element, rounding) for part in parts]
@@ -41,13 +41,13 @@ def blocked(x, format="mxfp8_e4m3", rounding="ceil", groups=None):
 
 
 def codes(elements, format):
-    """The numbers of elements, as an operator gives them."""
+    """Decodes elements as returned by an operator."""
     raw = elements.contiguous().view(torch.uint8).cpu().numpy()
     return ref.decode(ref.unpack(raw, ELEMENTS[format]), ELEMENTS[format])
 
 
 def scales(found, rows, blocks, is_blocked, starts=None):
-    """Of each block; `starts` is the row of the result where each row's scales lie."""
+    """Decodes the scale of each block; `starts` gives the row of each row's scales."""
     raw = found.contiguous().view(torch.uint8).cpu().numpy()
     if is_blocked:
         tiles = raw.reshape(*raw.shape[:-2], raw.shape[-2] // 128, raw.shape[-1] // 4,
@@ -59,7 +59,7 @@ def scales(found, rows, blocks, is_blocked, starts=None):
 
 
 def group_rows(offsets):
-    """Where the scales of each row lie, with groups of rows."""
+    """Scale rows of the matrix rows, with groups of rows."""
     offsets, found = [int(e) for e in offsets.cpu()], []
     for g, (begin, end) in enumerate(zip([0, *offsets], offsets)):
         found += [(begin // 128 + g) * 128 + r for r in range(end - begin)]
@@ -67,9 +67,8 @@ def group_rows(offsets):
 
 
 def near(found, expected, terms, dtype=torch.bfloat16, sums=8, what=""):
-    """That `found` is `expected`, in float64, but for sums in f32 and a rounding.
-    `terms` is the same matmul of magnitudes; a tensor core cuts terms off to 2^-22 of
-    the largest (docs/guide/Run.md), `sums` times."""
+    """Checks that `found` is `expected`, in float64, within the error of f32 sums and a rounding. `terms` is the same
+    matmul of magnitudes. A tensor core truncates terms to 2^-22 of the largest (docs/guide/Run.md), `sums` times."""
     rounding = {torch.bfloat16: 2.0 ** -8, torch.float16: 2.0 ** -11,
                 torch.float32: 2.0 ** -23}[dtype]
     bound = sums * 2.0 ** -21 * terms + np.abs(expected) * rounding * 1.01 + 1e-30

@@ -1,5 +1,5 @@
-"""Files of safetensors written and read by the definition of the format, without its
-library: 8 bytes with the length of a JSON header, the header, the data."""
+"""Reads and writes safetensors files by the definition of the format, without its library: 8 bytes with the length of a
+JSON header, the header, the data."""
 
 import json
 import pathlib

@@ -1,5 +1,4 @@
-"""Cases of scaled_mm and scaled_grouped_mm for a device on which mx_compiler.torch.install serves
-them."""
+"""Cases of scaled_mm and scaled_grouped_mm for a device served by mx_compiler.torch.install."""
 
 import os
 
@@ -17,12 +16,12 @@ PAIRS = (("mxfp8_e4m3", "mxfp8_e4m3"), ("mxfp8_e5m2", "mxfp8_e4m3"), ("mxfp4", "
          ("mxfp8_e4m3", "mxfp4"), ("nvfp4", "nvfp4"))
 
 
-# Where E2M1 by E2M1 is summed over by 64.
+# Chips that require a multiple of 64 for E2M1 by E2M1.
 BY_64 = os.environ.get("MX_CHIP", "").startswith("sm_12")
 
 
 def reduction(*formats):
-    """No multiple of a tile, and as few as the chip takes."""
+    """Smallest K supported by the chip that is not a multiple of a tile."""
     return 192 if BY_64 and {*formats} <= {"mxfp4", "nvfp4"} else 160
 
 
@@ -68,7 +67,7 @@ def factors(device):
 
 
 def older_operators(device):
-    """The operators without recipes, and those with `out`."""
+    """The operators without recipes, and the operators with `out`."""
     rng = np.random.default_rng(3)
     a, b = (Matrix(rng, rows, 128, "mxfp8_e4m3", device) for rows in (64, 96))
     wanted, bound = matmul(a.values, b.values)
@@ -86,7 +85,7 @@ def older_operators(device):
 
 
 def groups_of_rows(device):
-    """2-D x 3-D: empty groups, groups of one row, and rows behind the last."""
+    """2-D x 3-D: empty groups, groups of one row, and rows after the last group."""
     rng = np.random.default_rng(4)
     for ends in ([3, 3, 131, 260], [0, 200, 201, 260], [128, 256, 256, 256]):
         for format in ("mxfp8_e4m3", "mxfp4", "nvfp4"):
@@ -145,7 +144,7 @@ def groups_along_k(device):
 
 
 def at_odd_byte(x):
-    """The same tensor, where no word begins."""
+    """Returns the same tensor at an unaligned address."""
     bits = x.view(torch.uint8).flatten()
     return torch.cat([bits[:1], bits])[1:].view(x.dtype).view(x.shape)
 
@@ -172,7 +171,7 @@ def factors_of_groups(device):
 
 
 def sizes(device):
-    """Nothing to multiply, one row or column, and rows with space between them."""
+    """Empty matrices, one row or column, and rows with gaps between them."""
     rng = np.random.default_rng(8)
     a = Matrix(rng, 40, 64, "mxfp8_e4m3", device)
     b = Matrix(rng, 48, 64, "mxfp8_e4m3", device)
@@ -207,7 +206,7 @@ def sizes(device):
 
 
 def errors(device):
-    """What is ours and wrong is an error of ours that names the argument."""
+    """Invalid block-scaled calls raise errors of mx that name the argument."""
     rng = np.random.default_rng(7)
     a = Matrix(rng, 40, 96, "mxfp8_e4m3", device)
     b = Matrix(rng, 48, 96, "mxfp8_e4m3", device)

@@ -1,5 +1,5 @@
-"""MXLinear and MXGroupedExperts with parameters that are DTensors, under torchrun, beside the same
-layers with plain ones.
+"""Compares MXLinear and MXGroupedExperts with DTensor parameters, under torchrun, with the same layers with plain
+parameters.
 
 usage: torchrun --nproc-per-node=2 tensor_parallel.py"""
 
@@ -48,7 +48,7 @@ def check_linear(recipe, rows, inputs, outputs):
         other = divided(layer, of_weight, of_weight if of_weight.is_shard(0) else Replicate())
         given = distribute_tensor(x, MESH, [of_x]).requires_grad_()
         found = other(given)
-        # A sum over columns that are divided is partial.
+        # A sum over divided columns is partial.
         summed = [p.is_partial() for p in (found.placements[0], given.placements[0])]
         found.backward(distribute_tensor(dy, MESH, [Replicate()]))
         same(found, y.detach(), not summed[0])
@@ -57,14 +57,14 @@ def check_linear(recipe, rows, inputs, outputs):
             same(a, b, not a.placements[0].is_partial())
         blocks = 128 if layer.recipe.save_quantized else 32
         is_row_wise = of_weight.is_shard(1) and inputs % (blocks * SIZE) == 0
-        if of_weight.is_shard(0) and of_x.is_replicate():  # nothing is gathered
+        if of_weight.is_shard(0) and of_x.is_replicate():  # no gather
             assert found.placements == (Shard(1),) and other.weight.grad.placements == (Shard(0),)
         if is_row_wise and of_x.is_shard(1):
             assert found.placements == (Partial(),) and given.grad.placements == (Shard(1),)
 
 
 def check_needs(recipe):
-    """What is not asked for has another shape, which PyTorch must not take for a known one."""
+    """Gradients that are not requested have another shape, which PyTorch must not confuse with a real shape."""
     layer = mxt.MXLinear(256, 64, recipe=recipe, device=DEVICE)
     x, dy = torch.randn(64, 256, device=DEVICE), torch.randn(64, 64, device=DEVICE)
     for needs_x, needs_weight in itertools.product((True, False), repeat=2):
@@ -116,7 +116,7 @@ def check_parallelize(is_first):
 
 
 def check_experts():
-    """As torchtitan has them: the rank computes with its part."""
+    """Experts as in torchtitan: the rank computes with its part."""
     whole = mxt.GroupedExperts(64, 64, 4, device=DEVICE)
     experts = mxt.GroupedExperts(64, 64, 4, device=DEVICE)
     for name, weight in whole.named_parameters():
@@ -148,7 +148,7 @@ def check_refused():
 def main():
     for recipe in "mxfp8", "mxfp8_save_quantized":
         check_linear(recipe, 64, 256, 64)
-        check_linear(recipe, 40, 96, 128)   # blocks that ranks do not divide are gathered
+        check_linear(recipe, 40, 96, 128)   # blocks that cross ranks are gathered
         check_needs(recipe)
     check_linear("mxfp8_wgrad_with_hp", 64, 256, 64)
     check_parallelize(True)
@@ -167,6 +167,6 @@ torch.manual_seed(0)
 main()
 print(f"rank {RANK}: right", flush=True)
 dist.barrier()
-# To destroy the process group can hang in PyTorch 2.11 (distributed_program.py).
+# Destroying the process group can hang in PyTorch 2.11 (distributed_program.py).
 sys.stdout.flush()
 os._exit(0)

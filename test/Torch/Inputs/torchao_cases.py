@@ -1,5 +1,4 @@
-"""Cases of torchao's MXFP8 training for a device on which mx_compiler.torch.install(torchao=True)
-serves it."""
+"""Cases of torchao's MXFP8 training for a device served by mx_compiler.torch.install(torchao=True)."""
 
 import importlib
 
@@ -37,7 +36,7 @@ REPLACED = (("mxfp8_grouped_mm", "_MXFP8GroupedMM"),
 
 
 def replaced():
-    """What stands at the names that are replaced."""
+    """Returns the current values of the replaced names."""
     return [getattr(importlib.import_module(f"torchao.prototype.moe_training.{module}"),
                     name) for module, name in REPLACED]
 
@@ -95,7 +94,7 @@ def one_grouped(device, ends, rows, padded, rounding, high):
 
 
 def options(device):
-    """A bias, f32, an activation that is quantized before, and what is refused."""
+    """A bias, f32, a prequantized activation, and errors."""
     a, w = normal((96, 64), device, 4), normal((2, 32, 64), device, 5)
     offs = torch.tensor([32, 96], dtype=torch.int32, device=device)
     bias = normal((32,), device, 6)
@@ -141,8 +140,8 @@ class Experts(torch.nn.Module):
 
 
 def modules(device):
-    """The training recipes on a module: each matmul is the one that `grouped` checks,
-    torch.compile traces all of it, and steps make the loss smaller."""
+    """Applies the training recipes to a module: each matmul is covered by `grouped`, torch.compile traces all of it,
+    and steps reduce the loss."""
     x = normal((128, 64), device, 9)
     offs = torch.tensor([32, 32, 128], dtype=torch.int32, device=device)
     for recipe in (MXFP8TrainingRecipe.MXFP8_RCEIL,
@@ -175,7 +174,7 @@ def modules(device):
 
 
 def layouts(device):
-    """Scales that torchao's reference functions arrange."""
+    """Scales rearranged by torchao's reference functions."""
     rng = np.random.default_rng(10)
     a, b = (Matrix(rng, rows, 128, "mxfp8_e4m3", device) for rows in (224, 48))
     wanted, bound = matmul(a.values, b.values)
@@ -227,7 +226,7 @@ def tensors(device):
 
 
 def inference(device):
-    """Linear layers whose weights torchao quantizes once."""
+    """Linear layers with weights quantized once by torchao."""
     x = normal((40, 128), device, 16)
     for dtype, format in ((torch.float8_e4m3fn, "mxfp8_e4m3"),
                           (torch.float4_e2m1fn_x2, "mxfp4")):
@@ -264,7 +263,7 @@ def emulated(device):
 
 
 def refused(device):
-    """What torchao says where it has no kernels."""
+    """Errors of torchao without kernels."""
     a, w = normal((64, 64), device, 13), normal((2, 32, 64), device, 14)
     offs = torch.tensor([32, 64], dtype=torch.int32, device=device)
     return str(refuses(AssertionError, "SM100", _to_mxfp8_then_scaled_grouped_mm, a, w.transpose(-2, -1), offs))

@@ -1,4 +1,4 @@
-"""An environment that has a wheel and, from this Python's, what it depends on."""
+"""Environment with a wheel and its dependencies from this Python."""
 
 import os
 import pathlib
@@ -10,7 +10,7 @@ NEEDS = ("numpy", "ml_dtypes", "platformdirs")
 
 
 class Installation:
-    """`folder` is where it lies and where commands run: far from the sources."""
+    """Installation in `folder`, the working directory of commands, far from the sources."""
 
     def __init__(self, folder, wheel):
         self.folder = pathlib.Path(folder).resolve()
@@ -25,15 +25,15 @@ class Installation:
                         wheel], check=True)
         for name in NEEDS:
             found = pathlib.Path(__import__(name).__file__).parent
-            for folder in (found, found.parent / f"{name}.libs"):  # what auditwheel grafted
+            for folder in (found, found.parent / f"{name}.libs"):  # libraries grafted by auditwheel
                 if folder.exists():
                     (self.packages / folder.name).symlink_to(folder)
-        # Nothing of the shell that runs the tests: no MX_..., PYTHONPATH or build.
+        # Clear the environment of the test shell: no MX_..., PYTHONPATH or build.
         self.environment = {"HOME": str(self.folder), "LANG": "C.UTF-8", "MX_QUIET": "1",
                             "PATH": f"{venv}/bin:/usr/bin:/bin"}
 
     def run(self, *command, status=0, stdin=None, **environment):
-        """Runs a command and returns what it printed."""
+        """Runs a command and returns the output."""
         done = subprocess.run([str(word) for word in command], cwd=self.folder, input=stdin,
                               env={**self.environment, **environment}, text=True,
                               capture_output=True, timeout=300)
@@ -42,7 +42,7 @@ class Installation:
 
 
 def pack(sources, build, out, *wheels):
-    """Packs wheels of what is built, checks them, and returns their paths."""
+    """Packs wheels of the build, checks them, and returns their paths."""
     subprocess.run([os.path.join(sources, "scripts", "wheel"), "--built", "--out", out, *wheels],
                    check=True, env={**os.environ, "MX_BUILD": build, "MX_PYTHON": sys.executable})
     names = {"compiler": "mx_compiler-[0-9]*", "runtime": "mx_compiler_runtime-*_x86_64.whl"}

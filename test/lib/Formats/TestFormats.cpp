@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Formats that mx does not know: blocks of 64 along K and whole rows and whole
-// matrices with scale types of this dialect, squares of 128 x 128 with f32.
+// Defines formats unknown to mx: blocks of 64 along K, rows and matrices with
+// scale types of this dialect, and 128 x 128 blocks with f32 scales.
 // docs/reference/Formats.md uses this file as its example.
-//
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/DialectImplementation.h"
@@ -27,13 +26,13 @@ public:
   using Base::Base;
   static constexpr StringLiteral name = "mx_formats.ue5m3";
 
-  /// LLVM knows no such number. Only the width is used.
+  /// LLVM does not define this format. Only the width is used.
   const llvm::fltSemantics &getFloatSemantics() const {
     return llvm::APFloat::Float8E3M4();
   }
 };
 
-/// `!mx_formats.row_scale`: the f32 of a whole row.
+/// `!mx_formats.row_scale`: the f32 scale of a row.
 class RowScaleType
     : public Type::TypeBase<RowScaleType, Type, TypeStorage, FloatType::Trait> {
 public:
@@ -45,7 +44,7 @@ public:
   }
 };
 
-/// `!mx_formats.matrix_scale`: the f32 of a whole matrix.
+/// `!mx_formats.matrix_scale`: the f32 scale of a matrix.
 class MatrixScaleType : public Type::TypeBase<MatrixScaleType, Type,
                                               TypeStorage, FloatType::Trait> {
 public:
@@ -98,11 +97,11 @@ protected:
     }
   };
 
-  /// amax by the largest magnitude of an element.
+  /// Returns amax divided by the largest magnitude of an element.
   static Value getScale(Arith &b, Type element, Value amax) {
     return b.divide(amax, b.f32(getInfo(*getFloatFormat(element)).maxFinite));
   }
-  /// 1 / scale, at most FLT_MAX, and 0 for a scale of 0.
+  /// Returns 1 / scale, at most FLT_MAX, and 0 for a scale of 0.
   static Value invert(Arith &b, Value scale) {
     Value inverse = b.divide(b.f32(1), scale);
     Value isHuge = b.compare(arith::CmpFPredicate::OGT, inverse, FLT_MAX);
@@ -118,11 +117,12 @@ public:
                       Value amax) const override {
     Arith b(loc, builder);
     Value scale = getScale(b, element, amax), bits = b.toBits(scale);
-    // To nearest even: 20 bits of an f32 less, the exponent's bias 112 less.
+    // Round to nearest even: drop 20 bits of an f32 and rebase the exponent by
+    // 112.
     Value last = b.rem(b.div(bits, kUnit), 2);
     Value rounded = b.add(b.add(bits, last), kUnit / 2 - 1);
     Value normal = b.sub(b.div(rounded, kUnit), kBias);
-    // A subnormal is a multiple of 2^-17, the last bit of f32 from 64 on.
+    // A subnormal is a multiple of 2^-17, the last bit of an f32 in [64, 128).
     Value shifted = arith::AddFOp::create(b, scale, b.f32(64));
     Value subnormal = b.sub(b.toBits(shifted), b.toBits(b.f32(64)));
     Value code = b.select(b.compare(arith::CmpFPredicate::OLT, scale, 0x1p-14f),
@@ -156,7 +156,7 @@ public:
     Arith b(loc, builder);
     Value scale = getScale(b, element, amax);
     Value isNaN = b.compare(arith::CmpFPredicate::UNO, scale, 0);
-    // Devices make different NaNs.
+    // Devices produce different NaNs.
     return {b.select(isNaN, b.i32(0x7FC00000), b.toBits(scale)),
             invert(b, scale)};
   }
@@ -244,7 +244,7 @@ private:
   }
 };
 
-/// Every registry of mx has the dialect, and every context with mx loads it.
+/// Adds the dialect to every registry of mx; every context with mx loads it.
 [[maybe_unused]] const bool isRegistered = [] {
   mx::addDialects([](DialectRegistry &registry) {
     registry.insert<FormatsDialect>();

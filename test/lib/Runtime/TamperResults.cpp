@@ -1,11 +1,10 @@
-//===- TamperResults.cpp - A device that gets one element wrong -----------===//
+//===- TamperResults.cpp - Wrong elements in results of a device ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Loaded before libmx_runtime (LD_PRELOAD), it changes bytes of what is copied
-// from the device, as a wrong kernel would. MX_TEST_TAMPER is
-// "SIZE:OFFSET:HEX": of each copy of SIZE bytes, those from OFFSET on become
-// those of HEX.
+// Changes bytes copied from the device, as a wrong kernel would; loaded before
+// libmx_runtime (LD_PRELOAD). MX_TEST_TAMPER is "SIZE:OFFSET:HEX": in each copy
+// of SIZE bytes, the bytes HEX replace those at OFFSET.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,9 +1,5 @@
-//===- TestDialect.cpp - A tensor core that mxgpu does not know -----------===//
+//===- TestDialect.cpp - Attributes of a made-up tensor core --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
-//
-// See the header.
-//
 //===----------------------------------------------------------------------===//
 
 #include "TestDialect.h"
@@ -20,10 +16,6 @@ MLIR_DEFINE_EXPLICIT_TYPE_ID(mx::test::TestMmaAttr)
 MLIR_DEFINE_EXPLICIT_TYPE_ID(mx::test::TestOrderAttr)
 MLIR_DEFINE_EXPLICIT_TYPE_ID(mx::test::TestStrategyAttr)
 
-//===----------------------------------------------------------------------===//
-// The instruction
-//===----------------------------------------------------------------------===//
-
 target::MmaRoles TestMmaAttr::getRoles() const {
   MmaPlace operands = isShared() ? MmaPlace::SharedMemory : MmaPlace::Registers;
   return {target::kWarpSize,
@@ -38,8 +30,8 @@ FragmentModes TestMmaAttr::getAccumulatorModes(int64_t columns) const {
   return {{{4, 0, 2}, {8, 1, 0}}, {{2, 0, 1}, {2, 8, 0}, {columns / 8, 0, 8}}};
 }
 
-/// Four threads share a row: of each 32 elements one has two words of 4, of
-/// each 4 scales one.
+/// Four threads share a row: each thread holds two words of 4 of every 32
+/// elements, and one of every 4 scales.
 FragmentModes TestMmaAttr::getOperandModes(MmaOperand operand, Type element,
                                            int64_t columns) const {
   bool isScales =
@@ -87,7 +79,7 @@ Value TestMmaAttr::emit(NVVMBuilder &builder, MmaOp &,
 // The order
 //===----------------------------------------------------------------------===//
 
-/// Of each 32 columns a thread has two words of 4.
+/// Each thread holds two words of 4 of every 32 columns.
 OperandTiles TestOrderAttr::getTiles() const {
   AffineExpr i, j;
   bindDims(getContext(), i, j);
@@ -104,7 +96,7 @@ OperandTiles TestOrderAttr::getTiles() const {
 // The dialect
 //===----------------------------------------------------------------------===//
 
-/// `NAME = NUMBER`, if there is one.
+/// Parses an optional `NAME = NUMBER`.
 static FailureOr<int64_t> parseNumber(DialectAsmParser &parser, StringRef name,
                                       int64_t otherwise) {
   if (failed(parser.parseOptionalKeyword(name)))
@@ -121,7 +113,7 @@ static FailureOr<int64_t> parseNumber(DialectAsmParser &parser, StringRef name,
   return number;
 }
 
-/// After `mma<`.
+/// Parses the rest of `mma<`.
 static Attribute parseMma(DialectAsmParser &parser) {
   StringRef operands;
   SMLoc loc = parser.getCurrentLocation();
@@ -139,7 +131,7 @@ static Attribute parseMma(DialectAsmParser &parser) {
   return TestMmaAttr::get(parser.getContext(), operands == "shared" ? -*n : *n);
 }
 
-/// After `strategy<`.
+/// Parses the rest of `strategy<`.
 static Attribute parseStrategy(DialectAsmParser &parser) {
   FailureOr<int64_t> ctas = parseNumber(parser, "ctas_per_sm", 1);
   if (failed(ctas) || parser.parseGreater())
@@ -147,7 +139,7 @@ static Attribute parseStrategy(DialectAsmParser &parser) {
   return TestStrategyAttr::get(parser.getContext(), *ctas);
 }
 
-/// After `order<`.
+/// Parses the rest of `order<`.
 static Attribute parseOrder(DialectAsmParser &parser) {
   bool hasTiles = succeeded(parser.parseOptionalKeyword("tiles"));
   if ((!hasTiles && parser.parseKeyword("rows")) || parser.parseGreater())
@@ -206,7 +198,8 @@ public:
 
 } // namespace
 
-/// The strategy makes attributes of this dialect in any context that has mxgpu.
+/// Attributes of this dialect must be available in any context with mxgpu,
+/// since the strategy creates them.
 void mx::test::registerTestDialect(DialectRegistry &registry) {
   registry.insert<TestDialect>();
   registry.addExtension(+[](MLIRContext *context, MXGPUDialect *) {

@@ -1,10 +1,9 @@
-//===- TestDialect.h - A tensor core that mxgpu does not know ---*- C++ -*-===//
+//===- TestDialect.h - Attributes of a made-up tensor core ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The attributes of a made-up tensor core: its matrix instruction, and the
-// strategy that multiplies with it. CONTRIBUTING.md uses this folder as its
-// example.
+// Defines the matrix instruction of a made-up tensor core, and the strategy
+// that multiplies with it. CONTRIBUTING.md uses this folder as its example.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +17,7 @@ namespace mx::test {
 
 namespace detail {
 
-/// An attribute with one number.
+/// Storage of an attribute with one integer.
 template <typename StorageT>
 struct NumberStorage : mlir::AttributeStorage {
   using KeyTy = int64_t;
@@ -33,28 +32,28 @@ struct NumberStorage : mlir::AttributeStorage {
   int64_t number;
 };
 
-/// Columns, negative with operands in shared memory.
+/// Number of columns (N), negated if A and B are in shared memory.
 struct TestMmaStorage : NumberStorage<TestMmaStorage> {
   using NumberStorage::NumberStorage;
 };
 
-/// 1 with tiles.
+/// 0 for `rows`, 1 for `tiles`.
 struct TestOrderStorage : NumberStorage<TestOrderStorage> {
   using NumberStorage::NumberStorage;
 };
 
-/// CTAs that share an SM.
+/// Number of CTAs per SM.
 struct TestStrategyStorage : NumberStorage<TestStrategyStorage> {
   using NumberStorage::NumberStorage;
 };
 
 } // namespace detail
 
-/// m16nNk32 with block scales: a warp issues it, and it is done when the next
-/// instruction begins. `#mx_test.mma<registers>` takes A, B and scales from
-/// registers, `#mx_test.mma<shared>` A and B from shared memory; `n = 64` are
-/// columns, 8 if nothing is said. There is no such instruction: it becomes an
-/// operation `mx_test.multiply`.
+/// m16nNk32 with block scales, issued by a warp and completed before the next
+/// instruction. `#mx_test.mma<registers>` takes A, B and scales from registers,
+/// `#mx_test.mma<shared>` A and B from shared memory; `n = 64` sets the columns
+/// (default 8). No such instruction exists: it is lowered to an operation
+/// `mx_test.multiply`.
 class TestMmaAttr
     : public mlir::Attribute::AttrBase<TestMmaAttr, mlir::Attribute,
                                        detail::TestMmaStorage,
@@ -96,9 +95,9 @@ public:
   int64_t getCtasPerSm() const { return getImpl()->number; }
 };
 
-/// The order in which the words of a thread of #mx_test.mma are adjacent: in
-/// `#mx_test.order<rows>` rows stay where they are, in `#mx_test.order<tiles>`
-/// the 32 threads of 8 rows x 32 columns follow each other.
+/// Order that makes the words of a thread of #mx_test.mma adjacent:
+/// `#mx_test.order<rows>` keeps rows in place, `#mx_test.order<tiles>` stores
+/// the 32 threads of 8 rows x 32 columns after each other.
 class TestOrderAttr
     : public mlir::Attribute::AttrBase<TestOrderAttr, mlir::Attribute,
                                        detail::TestOrderStorage,

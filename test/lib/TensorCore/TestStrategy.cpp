@@ -1,10 +1,10 @@
-//===- TestStrategy.cpp - Matmuls by the made-up tensor core --------------===//
+//===- TestStrategy.cpp - Matmuls on the made-up tensor core --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The copy engine fills one ring with tiles of A and B and with their scales. A
-// warp reads all of them into registers, multiplies by #mx_test.mma, and holds
-// the accumulator of 16 rows. The chip sm_test has this tensor core.
+// The copy engine fills one ring with tiles of A and B and their scales. A warp
+// reads all of them into registers, multiplies by #mx_test.mma, and keeps the
+// accumulator of 16 rows. This tensor core belongs to the chip sm_test.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,17 +22,13 @@ using mx::test::TestMmaAttr;
 using mx::test::TestOrderAttr;
 using mx::test::TestStrategyAttr;
 
-/// A tile has the rows of the instruction, and the elements that the blocks of
-/// a scale tile have.
+/// Tile sizes: the rows of the instruction, and the elements covered by a scale
+/// tile.
 static constexpr int64_t kRows = 16, kReduction = 128;
 static constexpr unsigned kBlock = 32;
 
 static const target::MmaInstruction kMultiply = {
     "mx_test.multiply", /*takesScales=*/true, /*k=*/32, /*wholeK=*/0, kRows};
-
-//===----------------------------------------------------------------------===//
-// The main loop
-//===----------------------------------------------------------------------===//
 
 namespace {
 
@@ -78,7 +74,7 @@ Value TestMainLoop::loadElements(MmaOperand operand, Value buffer) {
   };
   if (operand != MmaOperand::B || !matmul.problem.bOrder)
     return load(type);
-  // Both words of a thread are adjacent.
+  // The two words of a thread are adjacent.
   auto stored = FragmentLayoutAttr::getWithoutUnits(
       body.getContext(), {{4, 0, 8}, {8, 1, 0}},
       {{8, 0, 1}, {kReduction / 32, 0, 32}, {mma.getMmaShape().n / 8, 8, 0}});
@@ -86,8 +82,8 @@ Value TestMainLoop::loadElements(MmaOperand operand, Value buffer) {
                                    load(FragmentType::get(element, stored)));
 }
 
-/// From row `first` of a tile of scales; those of blocks from `extent` on do
-/// not exist.
+/// Loads scales from row `first` of a scale tile; blocks from `extent` on are
+/// out of bounds.
 Value TestMainLoop::loadScales(MmaOperand operand, Value buffer, Value first,
                                Value extent) {
   MmaAttrInterface mma = matmul.buffers.mma;
@@ -126,10 +122,6 @@ Value TestMainLoop::multiply(ForEachWorkTileOp workTile) {
   return step.getResult(0);
 }
 
-//===----------------------------------------------------------------------===//
-// The strategy
-//===----------------------------------------------------------------------===//
-
 namespace {
 
 class TestStrategy final
@@ -145,7 +137,7 @@ public:
     return StrategyOf::match(types, target);
   }
 
-  /// B may be in an order of its own.
+  /// Accepts an operand order for B.
   bool readsOrders(const MatmulProblem &problem) const override {
     auto order = dyn_cast_if_present<TestOrderAttr>(problem.bOrder);
     return !problem.aOrder && (!problem.bOrder || (order && !order.hasTiles()));
@@ -224,7 +216,7 @@ TestStrategy::checkSchedule(const MatmulProblem &problem,
 // Registration
 //===----------------------------------------------------------------------===//
 
-/// A chip with limits of its own, as fast as the H200.
+/// Returns a chip with limits of its own, as fast as the H200.
 static target::TargetInfo getChip() {
   target::TargetInfo chip = *target::lookupTarget("sm_120a");
   chip.chip = "sm_test";

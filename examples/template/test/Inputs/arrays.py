@@ -1,9 +1,9 @@
-"""Arrays as .npy files, with Python alone.
+"""Writes and reads .npy arrays in plain Python.
 
     arrays.py make FILE SHAPE TYPE VALUE    e.g. 8x64 bf16 0.5; VALUE `rows`: 2^i in row i
     arrays.py show FILE                     the shape of an f32 array, and its first column
 
-Numbers of bf16 are stored as their bits."""
+bf16 values are stored as bits."""
 
 import ast
 import math

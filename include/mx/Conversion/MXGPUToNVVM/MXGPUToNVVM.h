@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Declares the lowering of mxgpu kernels and of their host side.
+// Declares the lowering of mxgpu kernels and their host code.
 //
 //===----------------------------------------------------------------------===//
 

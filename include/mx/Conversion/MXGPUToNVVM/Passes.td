@@ -9,34 +9,34 @@ include "mlir/Pass/PassBase.td"
 
 def MXGPUUnrollFragments
     : Pass<"mxgpu-unroll-fragments", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "Unroll the loops over the columns that a thread holds";
+  let summary = "Unroll loops over the columns of a fragment";
   let description = [{
-    The loops over a tile's columns have few iterations. Once they are unrolled,
-    columns are constants, and so are the stages that staged rows use. The path
-    for tiles at the edge of a matrix is long enough already and stays a loop,
-    unless it uses columns of a fragment: registers have no addresses. Loops
-    that quantize are unrolled up to 128 elements of a thread.
+    Loops over the columns of a tile have few iterations. Unrolling turns
+    columns and staging stages into constants. The code path for edge tiles
+    remains a loop because of its size, unless it accesses columns of a
+    fragment, since registers are not addressable. Loops that quantize are
+    unrolled up to 128 elements per thread.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
 def MXGPULowerCoordinates
     : Pass<"mxgpu-lower-coordinates", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "Compute the rows and columns that a thread holds";
+  let summary = "Compute matrix coordinates of fragments";
   let description = [{
-    `mxgpu.fragment_row` and `mxgpu.fragment_column` become arithmetic on the
-    thread's number within its role, as the fragment's layout says.
-    `mxgpu.load_fragment`, `mxgpu.load_fragment_scales` and `mxgpu.store_shared`
-    of a fragment of a role are given that number.
+    Replaces `mxgpu.fragment_row` and `mxgpu.fragment_column` by arithmetic on
+    the number of the thread within its role, according to the fragment layout.
+    The same number becomes the operand `thread` of `mxgpu.load_fragment`,
+    `mxgpu.load_fragment_scales` and `mxgpu.store_shared` of a role's fragment.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
 def MXGPULowerMath : Pass<"mxgpu-lower-math", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "Use the target's instructions for arithmetic";
+  let summary = "Select target instructions for arithmetic";
   let description = [{
-    Covers the instructions that upstream's lowering does not use. The results
-    are the same.
+    Covers instructions that upstream's lowering does not emit. Results are
+    unchanged.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
@@ -44,14 +44,14 @@ def MXGPULowerMath : Pass<"mxgpu-lower-math", "::mlir::gpu::GPUModuleOp"> {
 }
 
 def MXGPULowerWork : Pass<"mxgpu-lower-work", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "Turn the loops over work tiles and over K into loops of scf";
+  let summary = "Lower loops over work tiles and over K to scf";
   let description = [{
-    `mxgpu.for_each_work_tile` becomes `scf.while`, whose body computes the
-    coordinates of a work tile from its number, or straight-line code if a CTA
-    has only one. `mxgpu.for_each_k` becomes `scf.for`. `mxgpu.tile_scheduler`
-    and `mxgpu.next_work_tile` are removed: roles read the buffer of a work
-    tile's stage by its address, and the role that hands out work tiles writes
-    it the same way.
+    `mxgpu.for_each_work_tile` becomes `scf.while`, with a body that computes
+    the coordinates of a work tile from its number, or straight-line code if a
+    CTA computes a single tile. `mxgpu.for_each_k` becomes `scf.for`.
+    `mxgpu.tile_scheduler` and `mxgpu.next_work_tile` are removed: roles read
+    the buffer of a work tile's stage by address, and the role that distributes
+    work tiles writes it by address.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
     "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
@@ -60,21 +60,22 @@ def MXGPULowerWork : Pass<"mxgpu-lower-work", "::mlir::gpu::GPUModuleOp"> {
 }
 
 def MXGPULowerRings : Pass<"mxgpu-lower-rings", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "Turn acquires and releases of stages into waits and arrivals";
+  let summary = "Lower acquires and releases of stages to waits and arrivals";
   let description = [{
-    Places rings, scales and partial accumulators in shared and tensor memory,
-    and replaces what `mxgpu` says of stages by operations of `mxbar`. Each
-    stage has a barrier whose phase completes when the stage is full, and
-    another one for when it is empty. A role's loops carry the next stage and
-    the parity to wait for. A producer starts with the phase before the first,
-    which counts as complete, so all stages start empty (PTX ISA,
-    mbarrier.test_wait). Arrivals, expected bytes, fences of tensor memory and
-    elections follow from who fills and empties the ring; fences between proxies
-    stand there already (`mxgpu-insert-proxy-fences`). At its end a role waits
-    for the operations that it started. Rings for bulk stores use groups of
-    copies instead of barriers.
+    Assigns rings, scales and partial accumulators to shared and tensor memory,
+    and replaces the stage operations of `mxgpu` by operations of `mxbar`. Each
+    stage gets a barrier that completes a phase when the stage is full, and a
+    barrier that completes a phase when it is empty. Loops of a role carry the
+    next stage and the parity of its wait. A producer starts with the phase
+    before the first, which counts as complete, so all stages are initially
+    empty (PTX ISA, mbarrier.test_wait).
 
-    Requires kernels whose loops are those of scf (`mxgpu-lower-work`).
+    Arrivals, expected bytes, tensor memory fences and elections follow from the
+    producer and consumer kinds of the ring. Proxy fences are already present
+    (`mxgpu-insert-proxy-fences`). At its end a role waits for its asynchronous
+    operations. Rings for bulk stores use groups of copies instead of barriers.
+
+    Requires loops of scf (`mxgpu-lower-work`).
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
     "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
@@ -85,20 +86,20 @@ def MXGPUSimplifyBarriers
     : Pass<"mxgpu-simplify-barriers", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Remove redundant fences and waits, and merge arrivals";
   let description = [{
-    If there is no memory access between two fences of the same kind, or two
-    waits for the same phase, the second one is removed. Two arrivals at the
-    same barrier become one that counts for both.
+    Removes the second of two fences of the same kind, or of two waits for the
+    same phase, without a memory access in between. Merges two arrivals at the
+    same barrier into an arrival that counts twice.
   }];
 }
 
 def MXGPULowerKernels : Pass<"mxgpu-lower-kernels", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "Turn kernels into functions with set-up, roles and tear-down";
+  let summary = "Lower kernels to functions with set-up, roles and tear-down";
   let description = [{
     Each `mxgpu.kernel` becomes an `llvm.func`: set-up of barriers and tensor
-    memory, a chain of branches on the warp number for the roles, tear-down.
+    memory, branches on the warp number to the roles, and tear-down.
 
-    Kernel parameters: a tensor map is a `byval` array of 128 bytes, a memref
-    is its pointer followed by an i64 for each dynamic size, an index is i64.
+    A tensor map is passed as a `byval` array of 128 bytes, a memref as its
+    pointer followed by an i64 for each dynamic size, and an index as i64.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
     "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
@@ -107,13 +108,13 @@ def MXGPULowerKernels : Pass<"mxgpu-lower-kernels", "::mlir::gpu::GPUModuleOp"> 
 
 def MXGPUResolveLocations
     : Pass<"mxgpu-resolve-locations", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "Give each operation one line of the program";
+  let summary = "Reduce the location of each operation to one source line";
   let description = [{
-    A `.loc` directive is one line without callers. An operation at
+    A `.loc` directive names a single line without callers. An operation at
     `callsite("a.mlir":7:3 at "a.mlir":2:3)` moves to `"a.mlir":7:3`, the
-    innermost line with a file, and an operation at a fused location to its first
-    line. The other lines become comments at the top of the PTX, as text in the
-    module's `llvm.module_asm`:
+    innermost line with a file; an operation at a fused location moves to the
+    first line. The other lines become comments at the top of the PTX, stored in
+    the module's `llvm.module_asm`:
 
     ```
     // .loc "a.mlir" 7 3 in main_matmul is also "a.mlir" 9 3, "a.mlir" 11 3
@@ -123,11 +124,11 @@ def MXGPUResolveLocations
 
 def ConvertMXGPUToNVVM
     : Pass<"convert-mxgpu-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "Lower mxgpu and mxbar operations to NVVM, one by one";
+  let summary = "Lower mxgpu and mxbar operations to NVVM";
   let description = [{
-    The last step for kernels, after `mxgpu-lower-kernels` has turned them into
-    functions. Control flow stays in `scf`, arithmetic in `arith`, vectors in
-    `vector`, for upstream's conversions.
+    Last pass on kernels, after `mxgpu-lower-kernels` has converted them to
+    functions. Control flow in `scf`, arithmetic in `arith` and vectors in
+    `vector` are left to upstream's conversions.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
@@ -139,15 +140,15 @@ def ConvertMXGPUHostToGPU
     : Pass<"convert-mxgpu-host-to-gpu", "::mlir::ModuleOp"> {
   let summary = "Lower launches and tensor maps to gpu.launch_func and the runtime";
   let description = [{
-    `mxgpu.launch` becomes `gpu.launch_func`, with the block size and the shared
-    memory of the kernel and the kernel's parameters as `convert-mxgpu-to-nvvm`
-    lays them out; tensor maps, which are passed by value, are encoded by the
-    runtime's `mxTensorMapEncodeTiled`. It runs before `convert-mxgpu-to-nvvm`.
+    `mxgpu.launch` becomes `gpu.launch_func` with the kernel's block size,
+    shared memory and parameters, in the order of `convert-mxgpu-to-nvvm`.
+    Tensor maps, passed by value, are encoded by the runtime function
+    `mxTensorMapEncodeTiled`. The pass runs before `convert-mxgpu-to-nvvm`.
 
-    Launches, allocations and copies go to the default stream, which a function
-    waits for once, before it returns. A kernel with `mxgpu.wait_dependencies`
-    is launched programmatically (`mxNextLaunchFlags` of the runtime): it may
-    start while the previous kernel is still running.
+    Launches, allocations and copies use the default stream, which a function
+    synchronizes once, before it returns. A kernel with
+    `mxgpu.wait_dependencies` is launched programmatically (`mxNextLaunchFlags`
+    of the runtime), so it may start before the previous kernel ends.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",

@@ -1,9 +1,5 @@
-//===- MXGPUToPlan.h - Lower host code to launch plans ----------*- C++ -*-===//
+//===- MXGPUToPlan.h - Host code to launch plans ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
-//
-// Declares the lowering of functions that launch kernels to plans.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_CONVERSION_MXGPUTOPLAN_MXGPUTOPLAN_H

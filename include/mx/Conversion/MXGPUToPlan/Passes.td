@@ -11,18 +11,17 @@ def ConvertMXGPUHostToPlan
     : Pass<"convert-mxgpu-host-to-plan", "::mlir::ModuleOp"> {
   let summary = "Lower functions that launch kernels to launch plans";
   let description = [{
-    Functions become plans of the `mxplan` dialect: a memref becomes its buffer
-    and an index for each dynamic size, stride and offset, views become
-    arithmetic on those, and `mxgpu.launch` passes the kernel's parameters. All
-    memrefs are device memory. Control flow of `scf` and calls stay. A
-    `memref.load` reads a number from the device. An index outside the array is
-    an error at run time, and so is a `cf.assert` that does not hold.
+    Functions become plans of the `mxplan` dialect. A memref becomes its buffer
+    and an index for each dynamic size, stride and offset; views become
+    arithmetic on these indices. `mxgpu.launch` passes the kernel's parameters.
+    All memrefs are device memory. `scf` operations and calls are kept. A
+    `memref.load` reads a number from the device. Indices out of bounds and
+    failed `cf.assert`s are errors at run time.
 
-    The interface of each function that has a body is recorded in
-    `mxplan.arguments` and `mxplan.results`, with the names and types from
-    `mx-describe-entries`.
+    The interface of each function with a body is recorded in `mxplan.arguments`
+    and `mxplan.results`, with the names and types from `mx-describe-entries`.
 
-    Deallocations are dropped: a plan knows the last use of memory.
+    Deallocations are dropped, because a plan computes the last use of memory.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
     "::mlir::cf::ControlFlowDialect", "::mx::mxplan::MXPlanDialect"];

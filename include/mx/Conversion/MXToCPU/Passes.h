@@ -1,10 +1,8 @@
 //===- Passes.h - Passes of the CPU reference path --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// The passes that take bufferized mx operations to the LLVM dialect of the
-// host; `mx::buildMXToCPUPipeline` puts them in order.
-//
+// Passes that lower bufferized mx operations to the LLVM dialect of the host.
+// `mx::buildMXToCPUPipeline` runs them in order.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_CONVERSION_MXTOCPU_PASSES_H

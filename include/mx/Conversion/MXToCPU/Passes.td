@@ -11,21 +11,21 @@ def ConvertMXToCPU : Pass<"convert-mx-to-cpu", "::mlir::ModuleOp"> {
   let summary = "Lower bufferized mx operations to loops";
   let description = [{
     Lowers mx operations on memrefs to `scf`, `arith`, `vector` and `memref`:
-    the reference path. Quantization works on the bits of f32 values, so the
-    result depends neither on a flush-to-zero mode nor on the host's support for
-    narrow types; elements and scales are decoded through constant 256-entry
-    tables; `mx.matmul` adds exact f64 products in ascending order of k and
-    rounds once. Code that depends only on the number format becomes a private
-    function `@__mx_...`.
+    the reference path. Quantization uses integer arithmetic on the bits of f32
+    values, so flush-to-zero modes and the host's support for narrow types
+    cannot change the result. Constant 256-entry tables decode elements and
+    scales. `mx.matmul` adds exact f64 products in ascending order of k and
+    rounds once. Code that depends only on the format becomes a private function
+    `@__mx_...`.
 
-    Elements narrower than a byte get a storage type, in function signatures
-    too: `f4E2M1FN` becomes `i8` with two elements, the lower one in the low
-    nibble, and half as many in the last dimension; `f6E3M2FN` and `f6E2M3FN`
-    become one `i8` each.
+    Elements narrower than a byte get a storage type, also in function
+    signatures: `f4E2M1FN` becomes `i8` with two elements, the first in the low
+    nibble, and half the last dimension; `f6E3M2FN` and `f6E2M3FN` become one
+    `i8` each.
 
-    Dynamic sizes are compared at run time. If they do not match, the program
-    prints `LOCATION: error: expected ..., found ...` to the standard
-    error stream and calls `exit(2)`.
+    Dynamic sizes are compared at run time. On a mismatch the program prints
+    `LOCATION: error: expected ..., found ...` to the standard error stream and
+    calls `exit(2)`.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
     "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
@@ -34,15 +34,14 @@ def ConvertMXToCPU : Pass<"convert-mx-to-cpu", "::mlir::ModuleOp"> {
 }
 
 def MXCheckAccesses : Pass<"mx-check-accesses", "::mlir::ModuleOp"> {
-  let summary = "End the program if an access is outside an array";
+  let summary = "Check array accesses at run time";
   let description = [{
-    Checks at run time, before loads, stores, slices and linalg operations on
-    arrays, that the accesses are in bounds (MLIR's
-    RuntimeVerifiableOpInterface), and that dimensions that are reshaped have as
-    many elements as the sizes that they become. If that is not so, or if a
-    `cf.assert` or an `mxgpu.require` does not hold, the program prints one line with the location to the standard error
-    stream and calls `exit(2)`. It runs before operations become loops, whose
-    indices need no checks.
+    Checks before loads, stores, slices and linalg operations on arrays that
+    accesses are in bounds (MLIR's RuntimeVerifiableOpInterface), and that
+    reshapes preserve the number of elements. If a check, a `cf.assert` or an
+    `mxgpu.require` fails, the program prints one line with the location to the
+    standard error stream and calls `exit(2)`. Run it before operations become
+    loops, because loop indices need no checks.
   }];
   let dependentDialects = [
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
@@ -51,24 +50,25 @@ def MXCheckAccesses : Pass<"mx-check-accesses", "::mlir::ModuleOp"> {
 }
 
 def MXCheckLoops : Pass<"mx-check-loops", "::mlir::ModuleOp"> {
-  let summary = "End the program if a loop does not count upwards";
+  let summary = "Check loop steps at run time";
   let description = [{
-    A loop of scf whose step is below 1 at run time prints `LOCATION: error:
-    expected a loop with a step of at least 1, found 0` to the standard error
-    stream and calls `exit(2)`; it would not end otherwise.
+    If the step of an scf loop is below 1 at run time, the program prints
+    `LOCATION: error: expected a loop with a step of at least 1, found 0` to the
+    standard error stream and calls `exit(2)`. Otherwise the loop would not
+    terminate.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
     "::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect"];
 }
 
 def MXCheckAllocations : Pass<"mx-check-allocations", "::mlir::ModuleOp"> {
-  let summary = "End the program if there is no memory for an array";
+  let summary = "Check allocations at run time";
   let description = [{
-    `memref.alloc` of an array whose size does not fit into an address space, or
-    for which `malloc` has no memory, prints `LOCATION: error: expected memory
-    for an array of 1048576x1048576xf32, found less` to the standard error
-    stream and calls `exit(2)`; a dimension below 0 has a message of its own. If the static extents alone are already too
-    large, the pass reports an error.
+    If the size of a `memref.alloc` exceeds the address space, or `malloc`
+    fails, the program prints `LOCATION: error: expected memory for an array of
+    1048576x1048576xf32, found less` to the standard error stream and calls
+    `exit(2)`. Negative dimensions have a separate message. If the static
+    extents alone are too large, the pass reports an error.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
     "::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect"];
@@ -80,8 +80,8 @@ def MXExpandHalfConversions
   let description = [{
     Rewrites `arith.extf` and `arith.truncf` between f16 or bf16 and f32 or f64,
     and vectors of these, which become library calls on hosts without such
-    instructions. Each rounds once, to nearest even; a NaN becomes 0x7FFF, except
-    that bf16 widens by a shift.
+    instructions. Each rounds once, to nearest even. A NaN becomes 0x7FFF,
+    except that bf16 is widened by a shift.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
     "::mlir::func::FuncDialect", "::mlir::math::MathDialect",
@@ -89,53 +89,54 @@ def MXExpandHalfConversions
 }
 
 def MXExpandHostArith : Pass<"mx-expand-host-arith", "::mlir::ModuleOp"> {
-  let summary = "Expand operations that a host computes differently from a GPU";
+  let summary = "Expand operations that LLVM lowers differently on hosts";
   let description = [{
     Rewrites minima and maxima of `arith` as comparisons, `math.fma` of f16 and
-    bf16 in f64, with one rounding, and `arith.select` of f16 and bf16 as a
-    select of their bits. LLVM's code for a host would return the other zero,
-    round twice, call a missing function, or lose subnormals.
+    bf16 as f64 with one rounding, and `arith.select` of f16 and bf16 as a
+    select of bits. LLVM's host code would return the other zero, round twice,
+    call a missing function, or flush subnormals.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect"];
 }
 
 def MXExpandStridedCopies : Pass<"mx-expand-strided-copies"> {
-  let summary = "Turn copies of non-contiguous arrays into loops";
+  let summary = "Expand copies of non-contiguous arrays to loops";
   let description = [{
-    Rewrites `memref.copy` if an array does not have the identity layout. Its
-    LLVM lowering would call a function of MLIR's runner library.
+    Rewrites `memref.copy` of arrays without the identity layout. Their LLVM
+    lowering would call MLIR's runner library.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];
 }
 
 def MXExpandReshapes : Pass<"mx-expand-reshapes"> {
-  let summary = "Give reshapes to several dynamic sizes the sizes that they name";
+  let summary = "Expand reshapes to several dynamic sizes";
   let description = [{
     Rewrites `memref.expand_shape` as `memref.reinterpret_cast` if a dimension
-    becomes several of dynamic size, or one beside a size of 0, for which
-    MLIR's `expand-strided-metadata` has no lowering. It runs before that pass.
+    is expanded to several dynamic dimensions, or to a dynamic dimension and a
+    size of 0. MLIR's `expand-strided-metadata`, which runs later, cannot lower
+    these.
   }];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::memref::MemRefDialect"];
 }
 
 def MXRequestEntryWrappers : Pass<"mx-request-entry-wrappers", "::mlir::ModuleOp"> {
-  let summary = "Give every public function definition a C interface";
+  let summary = "Request C interfaces of public functions";
   let description = [{
     Sets `llvm.emit_c_interface` on public `func.func` definitions, so that the
     function `f` can be called as `_mlir_ciface_f` with pointers to memref
-    descriptors. Declarations are not changed: they refer to external functions.
+    descriptors. Declarations refer to external functions and are not changed.
   }];
 }
 
 def MXVerifyLowered : Pass<"mx-verify-lowered", "::mlir::ModuleOp"> {
-  let summary = "Fail if an operation outside the LLVM dialect is left";
+  let summary = "Reject operations outside the LLVM dialect";
   let description = [{
-    The dialect conversions of a pipeline are partial and silently skip
-    operations that they do not know. This pass ends such a pipeline: every
-    operation that is not in the LLVM dialect is an error at its location.
+    The dialect conversions of a pipeline are partial and skip unknown
+    operations without an error. This pass reports each operation outside the
+    LLVM dialect as an error.
   }];
 }
 

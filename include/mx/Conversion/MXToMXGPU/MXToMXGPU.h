@@ -1,9 +1,5 @@
-//===- MXToMXGPU.h - Build kernels for mx operations ------------*- C++ -*-===//
+//===- MXToMXGPU.h - Build kernels for mx operations ---------- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
-//
-// Declares the choice of schedules and the construction of kernels.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_CONVERSION_MXTOMXGPU_MXTOMXGPU_H
@@ -25,16 +21,16 @@ namespace mx::mxgpu {
 #define GEN_PASS_REGISTRATION
 #include "mx/Conversion/MXToMXGPU/Passes.h.inc"
 
-/// Makes `--mx-explain` an option of the tool: it has every run of
-/// mx-select-schedule print its choices to stderr.
+/// Registers `--mx-explain`, which makes every run of mx-select-schedule print
+/// its choices to stderr.
 void registerExplainOption();
 
-/// Bits of shared memory that the smallest tile of a quantizer has on a chip
-/// for each of its elements, all values and destinations together.
+/// Returns the shared memory, in bits per tile element, of the smallest
+/// quantizer tile on a chip: values and all destinations.
 int64_t getQuantizeTileBits(llvm::StringRef chip);
 
-/// Whether an operation adds up rows as the kernel of reductions does, in an
-/// order of its own.
+/// Returns true if `op` is a row sum for which the reduction kernel chooses its
+/// own summation order.
 bool isRowSum(mlir::linalg::LinalgOp op);
 
 } // namespace mx::mxgpu

@@ -1,11 +1,10 @@
-//===- PackedWeights.h - Who holds what of packed weights -------*- C++ -*-===//
+//===- PackedWeights.h - Register layouts of packed weights --- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// In memory, a tile of packed weights (#mxgpu.fragment_64x64) is a row for
-// each thread, of what the thread holds. A tile of a kernel has some of them,
-// those of adjacent columns first: rows one below the other in shared memory,
-// which the threads of one or several warpgroups read.
+// In memory, each thread owns a row of a packed weight tile
+// (#mxgpu.fragment_64x64): the thread's fragment. Kernel tiles cover several
+// packed tiles, stored in shared memory column tile by column tile.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,31 +15,30 @@
 
 namespace mx::mxgpu {
 
-/// The copy engine takes tiles in lines of so many bytes, the longest that a
-/// box can have: rows of threads are too short for its rate.
+/// Bytes of a line of the tensor map. Lines are as long as a box allows,
+/// because the rows of single threads are too short for the copy engine's rate.
 inline constexpr int64_t kPackedLineBytes = 256;
-/// Lines of a tile.
+/// Returns the number of lines of a packed tile.
 int64_t getPackedLines(mlir::Type element);
 
-/// `rows x columns` weights in shared memory: a row for each thread of each
-/// tile.
+/// Returns the shared-memory buffer for `rows x columns` weights, with a row
+/// for each thread of each packed tile.
 BufferType getPackedBuffer(mlir::Type element, int64_t rows, int64_t columns);
-/// The map by which they are loaded: rows of tiles, lines of those, bytes.
+/// Returns the tensor map of a load: rows of packed tiles, lines in such a row,
+/// bytes.
 TensorMapType getPackedMap(mlir::Type element, int64_t rows, int64_t columns);
 
-/// What so many threads hold of `rows x columns` weights, warpgroups every so
-/// many rows of tiles.
+/// Returns the register layout of `rows x columns` packed weights for `threads`
+/// threads. Successive rows of packed tiles go to successive warpgroups.
 FragmentLayoutAttr getPackedWeights(mlir::MLIRContext *context, int64_t threads,
                                     int64_t rows, int64_t columns);
 
-/// Where the elements that a layout gives to threads lie in the buffer,
-/// register by register. Whole rows of tiles are packed: 64 columns each, or
-/// several times as many.
+/// Returns the buffer locations of the elements of `layout`, register by
+/// register. The width of `layout` is 64 or a multiple of 64 columns.
 FragmentLayoutAttr getPackedPlaces(FragmentLayoutAttr layout);
 
-/// `getPackedWeights` with the rows of each 32 in another order: with digits,
-/// lowest first, row 2, 4, 4 of the matrix is row 2, 4, 4 of the result where
-/// the last two have changed places.
+/// Returns `getPackedWeights` with the rows of each 32 permuted: the row index
+/// has modes (2, 4, 4), lowest first, and the last two are exchanged.
 FragmentLayoutAttr getPackedOperand(mlir::MLIRContext *context, int64_t threads,
                                     int64_t rows, int64_t columns);
 

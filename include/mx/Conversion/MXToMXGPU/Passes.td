@@ -13,46 +13,47 @@ def MX_ChipOption
 
 def MXSelectSchedule
     : Pass<"mx-select-schedule", "::mlir::ModuleOp"> {
-  let summary = "Choose how each matmul runs";
+  let summary = "Select a schedule for each matmul";
   let description = [{
-    Gives each `mx.matmul` that has no `mxgpu.schedule` the legal schedule that
-    an analytic model of the chip finds fastest for its shape
-    (docs/design/ScheduleModel.md). Where types leave sizes open it gets
-    `mxgpu.schedules` instead, up to `max-schedules` schedules and the ranges
-    of sizes that each is for, unless one suits all sizes. An existing schedule is kept;
-    if it does not give the number of stages, it gets as many as fit into shared
-    memory.
+    Sets `mxgpu.schedule` of each `mx.matmul` without a schedule. An analytic
+    model of the chip selects the fastest legal schedule for the shape
+    (docs/design/ScheduleModel.md). A matmul with dynamic sizes gets
+    `mxgpu.schedules` instead: up to `max-schedules` schedules, each with its
+    range of sizes, unless a single schedule suits all sizes. Existing schedules
+    are kept; if they do not set the number of stages, the pass sets as many as
+    fit in shared memory.
 
-    `tuned` names a table of schedules that `mx-compile --tune` measured
-    (docs/guide/Tuning.md). A matmul that has an entry there, for this chip, GPU and
-    build of the compiler, takes its schedule, if no rule forbids it.
+    `tuned` names a table of schedules measured by `mx-compile --tune`
+    (docs/guide/Tuning.md). An entry for the matmul, chip, GPU and compiler
+    build takes precedence over the model. The schedule must still be legal.
 
     `explain`, or `--mx-explain` in mx-opt and mx-run, prints the candidates
-    with their modelled terms, why the second one lost, and the memory map.
+    with their modelled terms, the bottleneck of the second one, and the memory
+    map.
   }];
   let options = [
     MX_ChipOption,
     Option<"explain", "explain", "bool", /*default=*/"false",
            "Print the choice, the memory map and the reason to stderr">,
     Option<"maxSchedules", "max-schedules", "int64_t", /*default=*/"::mx::target::kMaxSchedules",
-           "Most schedules of a matmul of unknown sizes; with 1 a row's sums do "
-           "not depend on how many rows there are">,
+           "Maximum schedules of a matmul with dynamic sizes; with 1 the results of "
+           "a row do not depend on the number of rows">,
     Option<"tuned", "tuned", "std::string", /*default=*/"",
-           "Table of measured schedules, which come before the model's">,
+           "Table of measured schedules, which take precedence over the model">,
     Option<"tunedGpu", "tuned-gpu", "std::string", /*default=*/"",
-           "The GPU whose entries are taken; by default the only one that is "
-           "there for the chip">
+           "GPU whose entries are used (default: the only GPU in the table for "
+           "the chip)">
   ];
   let dependentDialects = ["::mx::mxgpu::MXGPUDialect"];
 }
 
 def MXExpandSchedules : Pass<"mx-expand-schedules", "::mlir::ModuleOp"> {
-  let summary = "Choose by the sizes of a call where there are several schedules";
+  let summary = "Expand matmuls with several schedules into a switch on sizes";
   let description = [{
-    A matmul with `mxgpu.schedules` becomes an `scf.index_switch` with a region
-    for each schedule, and in it the matmul with that schedule. The host, which
-    knows the sizes when it is called, takes the schedule of the first case that
-    they fit. Several cases may have the same schedule.
+    Replaces a matmul with `mxgpu.schedules` by an `scf.index_switch` with a
+    region for each schedule, which contains the matmul with that schedule. At
+    run time, the host selects the first case whose limits hold. Several cases
+    may share a schedule.
 
     ```mlir
     %y = mx.matmul ins(%a, %as, %b, %bs : ...) outs(%init : ...) {mxgpu.schedules = [
@@ -90,11 +91,12 @@ def MXExpandSchedules : Pass<"mx-expand-schedules", "::mlir::ModuleOp"> {
 
 def MXSelectQuantizeSchedule
     : Pass<"mx-select-quantize-schedule", "::mlir::ModuleOp"> {
-  let summary = "Choose how each quantizer runs";
+  let summary = "Select a schedule for each quantizer";
   let description = [{
-    Gives each `mx.fused_quantize` and each `mx.dequantize` that has no
-    `mxgpu.quantize_schedule` one from a table (docs/reference/Quantize.md). It depends on
-    what is written, so that `mx-fuse-fake-quantize` runs before.
+    Sets `mxgpu.quantize_schedule` of each `mx.fused_quantize` and
+    `mx.dequantize` without a schedule, from a table
+    (docs/reference/Quantize.md). The schedule depends on the destinations, so
+    `mx-fuse-fake-quantize` must run first.
   }];
   let options = [MX_ChipOption];
   let dependentDialects = ["::mx::mxgpu::MXGPUDialect"];
@@ -102,19 +104,19 @@ def MXSelectQuantizeSchedule
 
 def MXDequantizeOperands
     : Pass<"mx-dequantize-operands", "::mlir::ModuleOp"> {
-  let summary = "Dequantize operands to memory where the schedule says so";
+  let summary = "Dequantize operands in the workspace of a schedule";
   let description = [{
-    An `mx.matmul` or `mx.grouped_matmul` whose `mxgpu.schedule` has a
-    `workspace` of `a`, `b` or `ab` becomes an `mx.dequantize` to bf16 of each of
-    these operands, and the matmul of the numbers with the rest of the
-    schedule. Layouts must be shapes already (`mx-materialize-layouts`).
+    Splits `mx.matmul` and `mx.grouped_matmul` with a `workspace` of `a`, `b` or
+    `ab` in `mxgpu.schedule` into an `mx.dequantize` to bf16 of each of these
+    operands and a matmul with the rest of the schedule. Layouts must be
+    materialized (`mx-materialize-layouts`).
 
-    Operands that expert groups divide have those of the matmul, by rows or as a
-    ragged reduction whose segments stay where they are (`padded`). What no group
-    has is not dequantized.
+    An operand divided by expert groups is dequantized with the expert groups of
+    the matmul: by rows, or as a ragged reduction whose segments stay in place
+    (`padded`). Elements outside all expert groups are not dequantized.
 
-    The numbers, and so the results, are those of the kernels that dequantize
-    themselves. Chips whose tensor core multiplies by scales refuse it.
+    Results are equal to those of kernels that dequantize internally. Chips with
+    block-scaled MMA instructions do not support workspaces.
 
     Example:
 
@@ -138,17 +140,18 @@ def MXDequantizeOperands
 
 def MXLinalgToLoops
     : Pass<"mx-linalg-to-loops", "::mlir::ModuleOp"> {
-  let summary = "Turn what no other kernel computes into parallel loops";
+  let summary = "Lower linalg operations without a kernel to parallel loops";
   let description = [{
-    A `linalg` operation on memrefs that `convert-mx-to-mxgpu` has no kernel for
-    becomes an `scf.parallel` over its parallel loops that every result has an
-    index for; its other loops are `scf.for` inside, in their order, and carry
-    the results. A `memref.copy` of a slice of an array becomes such loops too,
-    and a `memref.store` one of a single iteration. The attribute
-    `mxgpu.simple_kernel` names the kernel that `mx-loops-to-kernels` makes.
+    Lowers each `linalg` operation on memrefs that `convert-mx-to-mxgpu` does not
+    support to an `scf.parallel` over the parallel loops that index every
+    result. The other loops become nested `scf.for` loops that carry the
+    results. A `memref.copy` of a slice is lowered likewise, and a
+    `memref.store` to a loop of one iteration. The attribute
+    `mxgpu.simple_kernel` names the kernel that `mx-loops-to-kernels` creates.
 
-    A remark says of each which it is, and why it is not part of another kernel
-    (docs/reference/Fusion.md). Sizes are checked at run time as on the CPU path.
+    A remark reports each operation and the reason why no other kernel includes
+    it (docs/reference/Fusion.md). Sizes are checked at run time as on the CPU
+    path.
 
     Example:
 
@@ -167,11 +170,11 @@ def MXLinalgToLoops
 
 def MXLoopsToKernels
     : Pass<"mx-loops-to-kernels", "::mlir::ModuleOp"> {
-  let summary = "Put marked parallel loops into kernels";
+  let summary = "Outline marked parallel loops to kernels";
   let description = [{
-    Each `scf.parallel` with the attribute `mxgpu.simple_kernel` becomes a
-    launch of a kernel with one thread for each iteration. Values from outside
-    become arguments of the kernel; bits (`i1`) are given as bytes.
+    Replaces each `scf.parallel` with the attribute `mxgpu.simple_kernel` by a
+    launch of a kernel with one thread for each iteration. Values defined above
+    become kernel arguments; `i1` values are passed as bytes.
   }];
   let options = [MX_ChipOption];
   let dependentDialects = [
@@ -182,18 +185,19 @@ def MXLoopsToKernels
 
 def ConvertMXToMXGPU
     : Pass<"convert-mx-to-mxgpu", "::mlir::ModuleOp"> {
-  let summary = "Replace mx operations on memrefs with kernels and launches";
+  let summary = "Convert mx operations on memrefs to kernels and launches";
   let description = [{
-    Memrefs are device memory. Each operation becomes a launch of a kernel in
-    the module's `gpu.module`, preceded by checks of dynamic shapes that its
-    verifier could not do.
+    Replaces each operation by a launch of a kernel in the module's
+    `gpu.module`, preceded by checks of dynamic shapes. Memrefs are device
+    memory.
 
-    Supported: `mx.quantize`, `mx.dequantize`, `mx.relayout` and
-    `mx.pack_operand` (docs/reference/Quantize.md has the table); on chips with tcgen05, `mx.matmul` of all operands with
-    scales in `sf_128x4` tiles (docs/design/Matmul.md); `linalg.fill` with zeros, and
-    `linalg` operations that reduce rows of matrices (docs/reference/Fusion.md).
-    Anything else is an error that says what is supported: `mx-linalg-to-loops`
-    and `mx-loops-to-kernels` run before and take what they can.
+    Supported operations are `mx.quantize`, `mx.dequantize`, `mx.relayout` and
+    `mx.pack_operand` (table in docs/reference/Quantize.md); `mx.matmul`, on
+    chips with tcgen05 for all operands with scales in `sf_128x4` tiles
+    (docs/design/Matmul.md); `linalg.fill` with zeros; and `linalg` operations
+    that reduce the rows of matrices (docs/reference/Fusion.md). Other
+    operations are an error: run `mx-linalg-to-loops` and `mx-loops-to-kernels`
+    first.
   }];
   let options = [MX_ChipOption];
   let dependentDialects = [
@@ -204,11 +208,11 @@ def ConvertMXToMXGPU
 }
 
 def MXSinkScalars : Pass<"mx-sink-scalars", "::mlir::ModuleOp"> {
-  let summary = "Let kernels compute numbers that follow from device memory";
+  let summary = "Sink scalars computed from device memory into kernels";
   let description = [{
-    Where a launch is given an integer or a float that the host computes from
-    elements of arrays, the kernel is given the arrays and computes it before
-    anything else: the host need not wait for the device.
+    Passes arrays instead of integers and floats that the host would compute
+    from array elements. The kernel computes the scalar at its start, so the
+    host need not wait for the device.
 
     ```mlir
     %amax = memref.load %a[] : memref<f32>
@@ -222,27 +226,27 @@ def MXSinkScalars : Pass<"mx-sink-scalars", "::mlir::ModuleOp"> {
     mxgpu.launch @kernels::@quantize grid(%n) args(%x, %q, %a : ...)
     ```
 
-    A number stays with the host if its array may be written between the load
-    and the launch, or by the kernel; if they are not in one block; and if it is
-    an `index`, a size. A kernel that may start before those before it have
-    ended reads after `mxgpu.wait_dependencies`. Where a number stays, and where the host itself needs a number, a launch plan waits
-    and reads it (`host-reads`), and other host code is refused.
+    A scalar is not sunk if the array may be written between the load and the
+    launch or by the kernel, if load and launch are in different blocks, or if
+    the scalar is an `index` (a size). A kernel that may overlap earlier kernels
+    loads after `mxgpu.wait_dependencies`. A launch plan reads the remaining
+    scalars on the host (`host-reads`); other host code fails.
   }];
   let options = [
     Option<"hostReads", "host-reads", "bool", /*default=*/"false",
-           "The host can read numbers from device memory, as a launch plan does">
+           "The host can read scalars from device memory, as a launch plan does">
   ];
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
 
 def MXStoreAsBytes : Pass<"mx-store-as-bytes", "::mlir::ModuleOp"> {
-  let summary = "Store device arrays of f4 and f6 elements as bytes";
+  let summary = "Convert memrefs of f4, f6 and i1 elements to bytes";
   let description = [{
-    Memrefs of `f4E2M1FN` become `i8` with two elements, the lower one in the
-    low nibble, and half as many in the last dimension; those of `f6E3M2FN` and
-    `f6E2M3FN` become one `i8` each, in function signatures too: the same bytes
-    as in `convert-mx-to-cpu`. Those of `i1` become one `i8` each, 0 or 1. It runs when no operation is left that accesses
-    elements.
+    Converts memrefs of `f4E2M1FN` to `i8` with two elements per byte, the first
+    in the low nibble, which halves the last dimension. Elements of `f6E3M2FN`,
+    `f6E2M3FN` and `i1` (0 or 1) become one `i8` each. Function signatures are
+    converted too, with the same bytes as in `convert-mx-to-cpu`. Run the pass
+    after all operations that access such elements are converted.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
     "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The arithmetic that builders of kernels, launches and plans share: unsigned,
-// of i32 or index. Upstream's arith::ArithBuilder has neither constants nor
-// division, and is made anew for each location.
+// Unsigned arithmetic on i32 and index values, shared by builders of kernels,
+// launches and plans. Upstream's arith::ArithBuilder lacks constants and
+// division, and must be recreated for each location.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ public:
   mlir::Value i32(int64_t value) {
     return mlir::arith::ConstantOp::create(*this, getI32IntegerAttr(value));
   }
-  /// The constant `value` of the type of `other`.
+  /// Creates the constant `value` in the type of `other`.
   mlir::Value constantLike(mlir::Value other, int64_t value) {
     return mlir::arith::ConstantOp::create(
         *this, getIntegerAttr(other.getType(), value));
@@ -53,7 +53,6 @@ public:
   MX_ARITH_OPERATION(shiftRight, ShRUIOp)
 #undef MX_ARITH_OPERATION
 
-  /// Whether a < b.
   mlir::Value isBelow(mlir::Value a, mlir::Value b) {
     return mlir::arith::CmpIOp::create(*this, mlir::arith::CmpIPredicate::ult,
                                        a, b);
@@ -62,12 +61,10 @@ public:
     return mlir::arith::CmpIOp::create(*this, mlir::arith::CmpIPredicate::eq, a,
                                        b);
   }
-  /// Whether a condition does not hold.
   mlir::Value isNot(mlir::Value condition) {
     return mlir::arith::XOrIOp::create(*this, condition,
                                        constantLike(condition, 1));
   }
-  /// Whether both conditions hold.
   mlir::Value both(mlir::Value a, mlir::Value b) {
     return mlir::arith::AndIOp::create(*this, a, b);
   }

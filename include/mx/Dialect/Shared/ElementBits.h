@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// MLIR knows no width of an index. In arrays it has that of NumPy's int64.
-// Arrays of f4 and f6 elements are stored as bytes: f4 two to a byte, the first
-// in the low nibble; f6 one to a byte.
+// Element sizes in arrays. An index is stored as 64 bits, like NumPy's int64.
+// Arrays of f4 and f6 elements are stored as bytes: two f4 per byte, low nibble
+// first, or one f6 per byte.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,14 +16,14 @@
 
 namespace mx {
 
-/// Of a number, or of an element of an array.
+/// Returns the bits of a number or of an array element.
 inline unsigned getElementBits(mlir::Type type) {
   mlir::Type element = mlir::getElementTypeOrSelf(type);
   return element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
 }
 
-/// Of an element of an array in memory: two f4 share a byte, and any other
-/// number that is narrower has a byte of its own.
+/// Returns the bits of an array element in memory: 4 for f4, and at least 8 for
+/// any other type.
 inline unsigned getMemoryBits(mlir::Type type) {
   mlir::Type element = mlir::getElementTypeOrSelf(type);
   unsigned bits = getElementBits(element);
@@ -32,16 +32,16 @@ inline unsigned getMemoryBits(mlir::Type type) {
   return std::max<unsigned>(8, llvm::PowerOf2Ceil(bits));
 }
 
-/// The type that elements narrower than a byte are stored as, or null.
+/// Returns the storage type of elements narrower than a byte, or null.
 mlir::IntegerType getStorageType(mlir::Type element);
-/// The integer for a float of a dialect, which LLVM does not support; null for
-/// other types.
+/// Returns the integer type for a dialect's float type, which LLVM does not
+/// support, or null for other types.
 mlir::IntegerType getBitsOfForeignFloat(mlir::Type element);
-/// The memref of bytes that holds one of `type`; null where f4 elements do not
-/// fill whole bytes, or their rows do not begin at one.
+/// Returns the memref of bytes that stores `type`. Returns null if rows of f4
+/// elements do not start and end at whole bytes.
 mlir::MemRefType getStorageType(mlir::MemRefType type);
-/// Strides and offset of rows of f4 elements, in bytes; null where rows begin
-/// within a byte or have gaps.
+/// Returns strides and offset of rows of f4 elements in bytes, or null if rows
+/// start within a byte or contain gaps.
 mlir::MemRefLayoutAttrInterface getHalvedLayout(mlir::MemRefType type);
 
 } // namespace mx

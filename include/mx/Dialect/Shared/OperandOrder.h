@@ -11,11 +11,11 @@
 
 namespace mx {
 
-/// How the tiles of an operand are stored.
+/// Tiles of a stored operand.
 struct OperandTiles {
   int64_t rows, columns;
   llvm::SmallVector<int64_t> stored; ///< shape of a stored tile, or empty
-  /// From a place in the stored tile to a row and a column of the tile.
+  /// Map from a stored position to the row and column of the tile.
   mlir::AffineMap map;
 };
 

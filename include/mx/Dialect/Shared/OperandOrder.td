@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The mx dialect packs and multiplies operands in any order. The strategies of
-// mxgpu, and of plug-ins, define the attributes.
+// Interface by which mx packs and multiplies operands in any order. The
+// attributes are defined by mxgpu strategies and by plug-ins.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,22 +15,22 @@ include "mlir/IR/Interfaces.td"
 def MX_OperandOrderAttrInterface : AttrInterface<"OperandOrderAttrInterface"> {
   let cppNamespace = "::mx";
   let description = [{
-    The order in which the elements of a matmul operand, `[batch...] x rows x
-    columns`, are stored. An operand is divided into tiles. Each tile is stored
+    Storage order of a matmul operand `[batch...] x rows x columns`. The operand
+    is divided into tiles. Each tile is stored
 
-    - as an array of the shape `stored`: the stored operand is `[batch...] x
-      tile rows x tile columns x stored`, and elements past the last row or
-      column are 0;
-    - or in its place, if `stored` is empty: the elements are in another order,
-      and the operand keeps its shape, which has whole tiles.
+    - as an array of shape `stored`, which makes the stored operand `[batch...]
+      x tile rows x tile columns x stored`, with 0 beyond the last row or
+      column;
+    - or in place, if `stored` is empty: elements are permuted within the tile,
+      and the operand keeps its shape, a multiple of the tile.
 
-    The attribute is the encoding of a tensor of the logical shape, and the
-    order of an operation once `mx-materialize-layouts` has made the shape the
-    stored one. Sizes are elements.
+    The attribute is the encoding of a tensor with the logical shape. After
+    `mx-materialize-layouts` the tensor has the stored shape, and the order
+    becomes an attribute of the operation. Sizes are in elements.
   }];
   let methods = [
     InterfaceMethod<"Tiles of an operand.", "::mx::OperandTiles", "getTiles">,
-    InterfaceMethod<"Fails if the kernels read no such elements.",
+    InterfaceMethod<"Fails for element types that the kernels do not support.",
       "::llvm::LogicalResult", "verifyElement", (ins "::mlir::Type":$element,
         "::llvm::function_ref<::mlir::InFlightDiagnostic()>":$emitError)>,
   ];
@@ -43,12 +43,12 @@ def MX_OperandOrderAttrInterface : AttrInterface<"OperandOrderAttrInterface"> {
     /// Returns the map from the stored dimensions after the batch to the row
     /// and the column.
     ::mlir::AffineMap getMap() const;
-    /// Fails unless an operand of this logical shape can be in the order.
+    /// Fails unless the order supports an operand of this logical shape.
     ::llvm::LogicalResult verifyOperand(
         ::llvm::ArrayRef<int64_t> logical, ::mlir::Type element,
         ::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError) const;
   }];
-  // Of VerifiableTensorEncoding, which an order lists beside this interface.
+  // For VerifiableTensorEncoding, which an order implements as well.
   let extraTraitClassDeclaration = [{
     ::llvm::LogicalResult verifyEncoding(
         ::llvm::ArrayRef<int64_t> shape, ::mlir::Type element,

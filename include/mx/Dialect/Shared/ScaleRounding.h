@@ -1,4 +1,4 @@
-//===- ScaleRounding.h - How scales are rounded -----------------*- C++ -*-===//
+//===- ScaleRounding.h - Rounding of scales ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #ifndef MX_DIALECT_SHARED_SCALEROUNDING_H

@@ -1,9 +1,9 @@
-//===- ScaleRounding.td - How scales are rounded -----------*- tablegen -*-===//
+//===- ScaleRounding.td - Rounding of scales ---------------*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Both dialects quantize, and neither depends on the other, so the enumeration
-// that they share is here. Each dialect has its own attribute for it.
+// Enumeration of mx and mxgpu, which do not depend on each other. Each dialect
+// defines its own attribute.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,7 @@
 include "mlir/IR/EnumAttr.td"
 
 def MX_ScaleRounding : I32EnumAttr<"ScaleRounding",
-    "how the maximum of a block becomes its scale", [
+    "rounding from the maximum of a block to its scale", [
       I32EnumAttrCase<"Ceil", 0, "ceil">,
       I32EnumAttrCase<"Floor", 1, "floor">,
       I32EnumAttrCase<"Even", 2, "even">,

@@ -1,10 +1,9 @@
-//===- VectorSizes.h - How large a vector can be ----------------*- C++ -*-===//
+//===- VectorSizes.h - Limits of vector sizes -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Vectors are values in registers: lowering and code generators make an
-// operation or more of each element. A size in the source is bounded
-// before anything counts to it.
+// Lowerings and code generators emit at least one operation per vector element,
+// so the sizes of vectors in the source are limited up front.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,20 +15,19 @@
 
 namespace mx {
 
-/// Elements of a vector in a kernel, whose threads have 255 registers of 32
-/// bits.
+/// Elements of a vector in a kernel. A thread has 255 registers of 32 bits.
 inline constexpr int64_t kMaxKernelVector = 1024;
-/// And of one on the host.
+/// Elements of a vector on the host.
 inline constexpr int64_t kMaxHostVector = 1 << 16;
 
-/// Whether a vector has more than `most` elements, however many that are.
+/// Returns true if a vector has more than `most` elements, without overflow.
 bool hasMoreElements(mlir::VectorType type, int64_t most);
 
-/// Fails, with a message, if a type has.
+/// Fails, with an error, if a type exceeds the limit.
 llvm::LogicalResult verifyVectorSize(mlir::Operation *op, mlir::Type type,
                                      int64_t most = kMaxKernelVector);
 
-/// The same for all results and block arguments in `root`.
+/// Applies verifyVectorSize to all results and block arguments in `root`.
 llvm::LogicalResult verifyVectorSizes(mlir::Operation *root, int64_t most);
 
 } // namespace mx

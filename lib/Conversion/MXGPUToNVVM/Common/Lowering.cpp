@@ -1,9 +1,8 @@
-//===- Lowering.cpp - What the patterns of a kernel share -----------------===//
+//===- Lowering.cpp - Common code of kernel lowerings ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The target, global addresses, words of vectors, and memrefs from the
-// parameters of a kernel.
+// Targets, global addresses, words of vectors, and memrefs from parameters.
 //
 //===----------------------------------------------------------------------===//
 
@@ -94,8 +93,8 @@ SmallVector<Value> mx::mxgpu::getWords(NVVMBuilder &builder, Value vector,
           builder.bitcast(builder.getI32Type(), extract(vector, i)));
     return words;
   }
-  // Pairs from f32 in one instruction. Left to LLVM, it would put the f32s in
-  // pairs of registers first.
+  // Convert pairs of f32 in one instruction; LLVM would first move them to
+  // register pairs.
   auto rounding = vector.getDefiningOp<arith::TruncFOp>();
   bool isF32 = rounding && getElementTypeOrSelf(rounding.getIn()).isF32();
   for (int64_t i = first; i < first + count; i += 2) {
@@ -146,7 +145,7 @@ Value mx::mxgpu::joinWords(NVVMBuilder &builder, ArrayRef<Value> words,
 }
 
 //===----------------------------------------------------------------------===//
-// Narrow elements, of which several share a byte or a word
+// Narrow elements, packed into bytes or words
 //===----------------------------------------------------------------------===//
 
 int64_t mx::mxgpu::getPacking(Type element) {
@@ -172,7 +171,7 @@ static VectorType getBytes(NVVMBuilder &builder, int64_t count) {
   return VectorType::get({count}, builder.getI8Type());
 }
 
-/// Halves of the bytes, as the low halves of two words of bytes.
+/// Splits bytes into halves, as the low halves of two words of bytes.
 static void splitHalves(NVVMBuilder &builder, Value word,
                         SmallVectorImpl<Value> &words) {
   Value halves = builder.i32(0x0F0F0F0F);
@@ -183,7 +182,7 @@ static void splitHalves(NVVMBuilder &builder, Value word,
   words.push_back(builder.permute(low, high, 0x7362));
 }
 
-/// The reverse of two words of bytes. Every second byte gets the byte after it.
+/// Joins the halves of two words of bytes. Every second byte receives the next.
 static Value joinHalves(NVVMBuilder &builder, Value first, Value second) {
   auto fold = [&](Value word) -> Value {
     Value next = builder.shiftRight(word, 4);
@@ -221,8 +220,7 @@ Value mx::mxgpu::packElements(NVVMBuilder &builder, Value vector,
 }
 
 //===----------------------------------------------------------------------===//
-// Memrefs, which cross the boundary between host and kernel as a pointer and
-// the numbers that their type leaves open
+// Memrefs, passed to kernels as a pointer and the dynamic numbers of the type
 //===----------------------------------------------------------------------===//
 
 SmallVector<Type> mx::mxgpu::getKernelParameterTypes(Type type) {
@@ -265,14 +263,14 @@ Value mx::mxgpu::buildMemRef(NVVMBuilder &builder, MemRefType type,
                              Value pointer, ValueRange numbers) {
   Location loc = builder.getLoc();
   LLVMTypeConverter converter(type.getContext());
-  // Descriptors of all elements are alike.
+  // Descriptors do not depend on the element type.
   MemRefType bytes =
       MemRefType::Builder(type).setElementType(builder.getI8Type());
   auto descriptor =
       MemRefDescriptor::poison(builder, loc, converter.convertType(bytes));
   descriptor.setAllocatedPtr(builder, loc, pointer);
   descriptor.setAlignedPtr(builder, loc, pointer);
-  // Those that the type has, and in their places what was given.
+  // Take dynamic entries of the type from the arguments.
   auto known = [&](int64_t number) -> Value {
     return ShapedType::isDynamic(number) ? Value() : builder.i64(number);
   };

@@ -1,9 +1,8 @@
-//===- Lowering.h - What the patterns of a kernel share ---------*- C++ -*-===//
+//===- Lowering.h - Common code of kernel lowerings -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Patterns of operations, and the arithmetic that several of them and the steps
-// before need.
+// Pattern registration, and arithmetic shared by patterns and earlier passes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,80 +17,79 @@
 
 namespace mx::mxgpu {
 
-/// The chip of the kernel around an operation, or null where its module does
-/// not name one that is known.
+/// Returns the chip of the enclosing kernel, or null for an unknown or missing
+/// chip.
 const target::TargetInfo *getKernelTarget(mlir::Operation *op);
 
-/// The L2 cache policy of a hint, as the word (i64) that instructions take, or
-/// null for none.
+/// Returns the L2 cache policy word (i64) of a hint, or null for `none`.
 mlir::Value getCachePolicy(NVVMBuilder &builder, CacheHint hint);
 
 using Values = llvm::SmallVector<mlir::Value>;
 
-/// For an operation whose result is its first operand once types are converted.
+/// Replaces an operation by its first operand after type conversion.
 template <typename Op>
 Values forwardOperand(NVVMBuilder &, Op, typename Op::Adaptor adaptor) {
   return {adaptor.getOperands().front()};
 }
 
-/// What a stage becomes: the pointer into shared memory at which it starts, or
-/// its number (i32).
+/// Returns the type of a lowered stage: a pointer to its start in shared
+/// memory, or its number (i32).
 mlir::Type convertStageType(StageType type);
 
-/// Elements `first` to `first + count` of a vector as i32s; if they are rounded
-/// from f32, the rounding is done on the way.
+/// Returns elements `first` to `first + count` of a vector as i32 words. A
+/// rounding from f32 is fused.
 llvm::SmallVector<mlir::Value> getWords(NVVMBuilder &builder,
                                         mlir::Value vector, int64_t first,
                                         int64_t count);
 
-/// The rows that a thread holds of a fragment, given its registers as a vector.
+/// Returns a thread's rows of a fragment, given its vector of registers.
 llvm::SmallVector<mlir::Value>
 takeRows(NVVMBuilder &builder, mlir::Value registers, FragmentType type);
 
-/// The global address of a byte of a memref with identity layout, and of an
-/// element of a matrix whose rows are contiguous.
+/// Returns the global address of a byte of a memref with identity layout, or of
+/// an element of a matrix with contiguous rows.
 mlir::Value getGlobalAddress(NVVMBuilder &builder, mlir::Value memref,
                              mlir::Value bytes);
 mlir::Value getGlobalAddress(NVVMBuilder &builder, mlir::Value matrix,
                              mlir::Value row, mlir::Value column,
                              int64_t bytes);
 
-/// The words (i32) that a vector consists of, and a vector of words.
+/// Convert between a vector and its words (i32).
 llvm::SmallVector<mlir::Value> splitWords(NVVMBuilder &builder,
                                           mlir::Value vector);
 mlir::Value joinWords(NVVMBuilder &builder, llvm::ArrayRef<mlir::Value> words,
                       mlir::VectorType type);
-/// Elements in a byte of memory.
+/// Returns the elements per byte of memory.
 int64_t getPacking(mlir::Type element);
-/// Vectors of 4-bit or 6-bit elements, which LLVM does not support, become
+/// Converts vectors of 4-bit or 6-bit elements, which LLVM does not support, to
 /// words.
 void addNarrowVectorConversions(mlir::TypeConverter &converter);
 
-/// The elements of such a vector as bytes, one each, so that single elements
-/// can be picked, and back. Vectors of other elements stay as they are.
+/// Converts narrow elements to a byte each, so that single elements can be
+/// extracted, and back. Vectors of other elements are unchanged.
 mlir::Value spreadElements(NVVMBuilder &builder, mlir::Value vector,
                            mlir::Type element);
 mlir::Value packElements(NVVMBuilder &builder, mlir::Value vector,
                          mlir::Type element);
 
-/// The types of the parameters that represent an argument of a kernel. Tensor
-/// maps are pointers there, with `byval`.
+/// Returns the types of the parameters of a kernel argument. Tensor maps are
+/// pointers with `byval`.
 llvm::SmallVector<mlir::Type> getKernelParameterTypes(mlir::Type type);
-/// The dynamic sizes, strides and offset of a memref that are passed to kernels
-/// which take it as `type`.
+/// Returns the dynamic sizes, strides and offset of a memref, for kernels that
+/// take it as `type`.
 llvm::SmallVector<mlir::Value> getDynamicNumbers(NVVMBuilder &builder,
                                                  mlir::Value memref,
                                                  mlir::MemRefType type);
-/// A memref from its pointer, to which the offset is added, and these numbers
-/// (index).
+/// Creates a memref from its pointer and these numbers (index). The offset is
+/// added to the pointer.
 mlir::Value buildMemRef(NVVMBuilder &builder, mlir::MemRefType type,
                         mlir::Value pointer, mlir::ValueRange numbers);
 
-/// Returns the tensor memory of a kernel whose rings are placed, or null.
+/// Returns the tensor memory of a kernel with placed rings, or null.
 mxbar::TensorMemoryOp getTensorMemory(KernelOp kernel);
 
-/// Fails at an operation of these kinds, which an earlier pass should have
-/// lowered. `order` follows the word "before" in the message.
+/// Fails at an operation of kinds `Ops`, which an earlier pass lowers. `order`
+/// follows the word "before" in the message.
 template <typename... Ops>
 llvm::LogicalResult verifyLowered(KernelOp kernel, llvm::StringRef order) {
   auto result = kernel.walk([&](mlir::Operation *op) -> mlir::WalkResult {
@@ -108,26 +106,26 @@ void populateBarrierPatterns(mlir::RewritePatternSet &patterns,
                              const mlir::TypeConverter &converter);
 void populateTensorCorePatterns(mlir::RewritePatternSet &patterns,
                                 const mlir::TypeConverter &converter);
-/// Fragments as vectors of a thread's registers.
+/// Lowers fragments to vectors of a thread's registers.
 void populateFragmentPatterns(mlir::RewritePatternSet &patterns,
                               const mlir::TypeConverter &converter);
-/// Fragments of a whole role from and to shared memory, and their scales.
+/// Lowers accesses to fragments and scales of a role in shared memory.
 void populateSharedFragmentPatterns(mlir::RewritePatternSet &patterns,
                                     const mlir::TypeConverter &converter);
-/// Fragments to global memory.
+/// Lowers stores of fragments to global memory.
 void populateStorePatterns(mlir::RewritePatternSet &patterns,
                            const mlir::TypeConverter &converter);
-/// Fragments of tiles in shared memory.
+/// Lowers accesses to vectors of tiles in shared memory.
 void populateTilePatterns(mlir::RewritePatternSet &patterns,
                           const mlir::TypeConverter &converter);
 void populateQuantizePatterns(mlir::RewritePatternSet &patterns,
                               const mlir::TypeConverter &converter);
 void populateDequantizePatterns(mlir::RewritePatternSet &patterns,
                                 const mlir::TypeConverter &converter);
-/// Fragments of elements and their scales as fragments of bf16.
+/// Lowers dequantization of fragments to bf16.
 void populateDequantizeFragmentPatterns(mlir::RewritePatternSet &patterns,
                                         const mlir::TypeConverter &converter);
-/// Scales in global memory.
+/// Lowers accesses to scales in global memory.
 void populateScalePatterns(mlir::RewritePatternSet &patterns,
                            const mlir::TypeConverter &converter);
 
@@ -135,7 +133,7 @@ void populateScalePatterns(mlir::RewritePatternSet &patterns,
 
 namespace mx {
 
-/// Replaces operations by the values that `lower` builds, one per result.
+/// Replaces operations by the results of `lower`, one per result.
 template <typename Op, typename Adaptor, typename... Converter,
           mxgpu::Values (*lower)(mxgpu::NVVMBuilder &, Op, Adaptor,
                                  Converter...)>

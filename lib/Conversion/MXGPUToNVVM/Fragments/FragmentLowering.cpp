@@ -2,11 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A fragment is a vector of a thread's registers, in the order of its layout.
-// What takes it apart picks elements of that.
-//
-// Columns that are taken of a fragment must be constants, so loops over them
-// are unrolled first.
+// A fragment becomes a vector of a thread's registers in the order of its
+// layout, and its parts become elements of the vector. Column offsets must be
+// constants, so loops over columns are unrolled first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,18 +28,17 @@ namespace mx::mxgpu {
 // Loops over columns
 //===----------------------------------------------------------------------===//
 
-// The loops over a tile's columns run a few times. Without them columns, and
-// the stages that staged rows take, are constants. Loops that quantize keep
-// a few rounds where a thread has many blocks: their code would grow with
-// the blocks, and what a round takes of constants is little beside a block.
+// Loops over a tile's columns have few iterations; unrolled, their columns and
+// staging stages are constants. Quantizing loops over many blocks stay partly
+// rolled to bound the code size.
 
 static bool isWide(Type type) {
   auto vector = dyn_cast<VectorType>(type);
   return vector && vector.getElementType().isF64();
 }
 
-/// Whether an operation takes many instructions, for random numbers or as
-/// part of a function of math: then one round is long as it is.
+/// Returns true for operations of many instructions, such as random numbers and
+/// math functions, for which an iteration is long enough.
 static bool isLong(Operation &op) {
   if (auto block = dyn_cast<QuantizeBlockOp>(op))
     return bool(block.getSeed());
@@ -56,16 +53,16 @@ static bool isLong(Operation &op) {
       .wasInterrupted();
 }
 
-/// Whether columns of a fragment are taken, for which they must be constants.
+/// Returns true if a loop extracts columns, which must be constants.
 static bool needsConstants(scf::ForOp loop) {
   return llvm::any_of(loop.getOps<ExtractColumnsOp>(), [&](auto op) {
     return !loop.isDefinedOutsideOfLoop(op.getColumn());
   });
 }
 
-/// The short way that most tiles take. The way of tiles at the edge of the
-/// matrix is long as it is. Loads of all rounds at once would take more
-/// registers than there are.
+/// Returns true for the short path taken by most tiles. The path of edge tiles
+/// is long already, and loads of all its iterations at once would exceed the
+/// registers.
 static bool isShort(scf::ForOp loop) {
   if (llvm::any_of(*loop.getBody(), isLong))
     return false;
@@ -80,11 +77,12 @@ static bool isShort(scf::ForOp loop) {
   return false;
 }
 
-/// Elements that a thread quantizes in straight-line code. Code of more costs
-/// room in the instruction cache and saves a branch.
+/// Elements per thread that are quantized in straight-line code. More code
+/// would cost instruction cache and only save a branch.
 static constexpr int64_t kMostQuantized = 128;
 
-/// Elements that a round of a loop quantizes, in all blocks of a thread.
+/// Returns the elements that an iteration quantizes, over all blocks of a
+/// thread.
 static int64_t countQuantized(scf::ForOp loop) {
   int64_t count = 0;
   for (Operation &op : *loop.getBody())
@@ -93,7 +91,7 @@ static int64_t countQuantized(scf::ForOp loop) {
   return count;
 }
 
-/// Rounds that become one: all, or a divisor of them whose elements are few.
+/// Returns the unroll factor: the trip count, or a divisor with few elements.
 static int64_t getUnrollFactor(scf::ForOp loop) {
   int64_t rounds = loop.getStaticTripCount()->getSExtValue();
   int64_t quantized = countQuantized(loop), factor = rounds;
@@ -122,7 +120,7 @@ struct UnrollFragmentsPass final
     });
     for (scf::ForOp loop : loops)
       (void)loopUnrollByFactor(loop, getUnrollFactor(loop));
-    // What was a loop's counter is a constant now.
+    // Fold the counters of unrolled loops.
     if (!loops.empty())
       (void)applyPatternsGreedily(kernel,
                                   RewritePatternSet(kernel.getContext()));
@@ -134,8 +132,8 @@ struct UnrollFragmentsPass final
 // Patterns
 //===----------------------------------------------------------------------===//
 
-/// The registers that hold such elements and no others, in that order; none if
-/// elements of a register part.
+/// Returns the registers that contain exactly these elements, in this order, or
+/// none if elements share registers with others.
 static SmallVector<int64_t> getRegistersOf(ArrayRef<int64_t> numbers,
                                            int64_t inWord) {
   SmallVector<int64_t> words;
@@ -149,8 +147,8 @@ static SmallVector<int64_t> getRegistersOf(ArrayRef<int64_t> numbers,
   return words;
 }
 
-/// Elements of a fragment's registers by their numbers; all of them in order
-/// are the registers.
+/// Selects elements of a fragment by number. Returns the registers unchanged
+/// for all elements in order.
 static Value pick(NVVMBuilder &builder, Value registers, FragmentType type,
                   ArrayRef<int64_t> numbers) {
   auto isOwn = [](auto pair) {
@@ -170,7 +168,7 @@ static Value pick(NVVMBuilder &builder, Value registers, FragmentType type,
       element);
 }
 
-/// The columns of a thread's rows, in ascending order.
+/// Returns the columns of a thread's rows in ascending order.
 static SmallVector<int64_t> getColumns(FragmentLayoutAttr layout) {
   SmallVector<int64_t> columns;
   for (const FragmentRun &run : layout.getRuns())
@@ -244,8 +242,8 @@ static LogicalResult lowerExtractColumns(ExtractColumnsOp op,
   return success();
 }
 
-/// The registers of `whole` that have slice `slice` of its rows, whose layout
-/// is `of`: elements that share a register stay together.
+/// Returns the registers of `whole` with slice `slice` of its rows in layout
+/// `of`. Elements that share a register stay together.
 static SmallVector<int64_t>
 getRegistersOfSlice(FragmentType whole, FragmentType of, int64_t slice) {
   ArrayRef<FragmentMode> values = whole.getLayout().getValues();
@@ -293,7 +291,7 @@ static Values lowerZeroFragment(NVVMBuilder &builder, ZeroFragmentOp op,
   return {arith::ConstantOp::create(builder, builder.getZeroAttr(type))};
 }
 
-/// What upstream's canonicalization makes of an scf.if that yields fragments.
+/// Lowers selects of fragments, into which upstream folds an scf.if.
 static LogicalResult lowerSelect(arith::SelectOp op,
                                  arith::SelectOp::Adaptor adaptor,
                                  ConversionPatternRewriter &rewriter) {

@@ -1,14 +1,13 @@
-//===- FragmentPlaces.cpp - Where the elements of a thread lie ------------===//
+//===- FragmentPlaces.cpp - Coordinates of fragment elements --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// In the matrix, by rows and columns, and in shared memory, by addresses.
+// Computes rows and columns in the matrix, and addresses in shared memory.
 //
-// A row and a column are sums of what the box, the thread and the register
-// give. Their bits are apart from each other (SharedFragmentOps.cpp), so that
-// each part of the address is computed by itself: that of the thread once, that
-// of the register as a constant, of which the swizzle leaves a few bits to be
-// added without carry.
+// A row or column is the sum of contributions of box, thread and register, with
+// disjoint bits (SharedFragmentOps.cpp). The parts of an address are therefore
+// computed separately: the thread's part once, the register's part as a
+// constant, with a few swizzled bits added by xor.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +36,7 @@ Value mx::mxgpu::addThreadModes(
       break;
     int64_t size = std::min(mode.size, count / weight);
     if (int64_t factor = size > 1 ? step(mode) : 0) {
-      // LLVM shifts and masks where sizes are powers of two.
+      // LLVM strength-reduces powers of two.
       Value value = number;
       if (weight > 1)
         value = builder.div(value, weight);
@@ -56,11 +55,10 @@ Value mx::mxgpu::addThreadModes(
 // Rows and columns
 //===----------------------------------------------------------------------===//
 
-// Accesses that compute addresses from the number of the thread are given
-// the number, as roles are branches when those are lowered.
+// Accesses take the thread number as an operand, because roles are branches
+// when accesses are lowered.
 
-/// What the modes of the thread's number add up to in one dimension, plus a
-/// constant.
+/// Computes the coordinate of the thread in a dimension, plus a constant.
 static Value getCoordinate(mx::ArithBuilder &builder, FragmentLayoutAttr layout,
                            int64_t FragmentMode::*step, int64_t offset) {
   Value sum = addThreadModes(builder, ThreadIdOp::create(builder),
@@ -96,7 +94,7 @@ struct LowerCoordinatesPass final
     });
   }
 
-  /// Accesses of all threads of a role.
+  /// Adds the operand `thread` to an access by all threads of a role.
   template <typename AccessOp>
   static void addThread(mx::ArithBuilder &builder, AccessOp op) {
     bool isOfRole = true;
@@ -126,12 +124,12 @@ Value mx::mxgpu::gatherBytes(NVVMBuilder &builder, ArrayRef<Value> words,
   Value word = words[bytes.front().word];
   if (llvm::all_of(llvm::enumerate(bytes), isOwn))
     return word;
-  // One more of the words at a time. What is there already stays in place.
+  // Add a word at a time; bytes in place stay.
   SmallVector<bool> isThere(bytes.size());
   for (size_t first = 0; first < bytes.size(); ++first) {
     if (isThere[first])
       continue;
-    // The first two come together.
+    // Combine the first two words at once.
     size_t second = first;
     if (first == 0)
       while (second < bytes.size() && bytes[second].word == bytes[0].word)
@@ -140,12 +138,12 @@ Value mx::mxgpu::gatherBytes(NVVMBuilder &builder, ArrayRef<Value> words,
     uint32_t selector = 0;
     for (auto [i, place] : llvm::enumerate(bytes)) {
       bool isOther = place.word == other && !isThere[i];
-      bool isFirst = first == 0 && place.word == bytes[0].word;
-      uint32_t nibble = isFirst   ? place.byte
-                        : isOther ? 4 + place.byte
-                                  : static_cast<uint32_t>(i);
+      bool isFirstWord = first == 0 && place.word == bytes[0].word;
+      uint32_t nibble = isFirstWord ? place.byte
+                        : isOther   ? 4 + place.byte
+                                    : static_cast<uint32_t>(i);
       selector |= nibble << (4 * i);
-      isThere[i] = isThere[i] || isOther || isFirst;
+      isThere[i] = isThere[i] || isOther || isFirstWord;
     }
     word = builder.permute(word, words[other], selector);
   }
@@ -189,7 +187,7 @@ Value FragmentPlaces::permute(Value line) {
 
 void FragmentPlaces::moveTo(Value row, Value column) {
   Value boxLine = builder.mul(builder.toI32(row), builder.i32(rowBytes));
-  // The first byte of a row, of two elements of 4 bits if they are so small.
+  // First byte of a row; with 4-bit elements it contains two elements.
   Value byte =
       builder.div(builder.mul(builder.toI32(column), builder.i32(bits)), 8);
   Value panel = builder.div(byte, rowBytes);
@@ -201,7 +199,7 @@ void FragmentPlaces::moveTo(Value row, Value column) {
     return;
   }
   start = builder.offset(start, first);
-  // The swizzle repeats with boxes of kSwizzleRows rows.
+  // The swizzle has a period of kSwizzleRows rows.
   bool isSame = type.getRows() % kSwizzleRows == 0;
   boxInLine = isSame ? inRow : builder.xorBits(inRow, permute(boxLine));
 }

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What is read are words of a row; what a thread holds are registers in the
-// order of its layout. Bytes change places between the two.
+// Loads read words of a row and permute their bytes into registers in the order
+// of the layout.
 //
-// Scales lie where mx/Support/ScaleLayout.h says. The bits of a row are those
-// of the box, the thread and the register, apart from each other, and so are
-// those of a block: what they give the address is added.
+// mx/Support/ScaleLayout.h defines the placement of scales. Box, thread and
+// register contribute disjoint bits to the row and to the block, so their parts
+// of the address are added.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +24,7 @@ using namespace mx::mxgpu;
 // Elements
 //===----------------------------------------------------------------------===//
 
-/// Reads 1, 2, 4, 8 or 16 bytes as words, the upper bits of a smaller one being
-/// 0.
+/// Reads 1, 2, 4, 8 or 16 bytes as words, zero-extended.
 static SmallVector<Value> loadBytes(NVVMBuilder &builder, Value pointer,
                                     int64_t bytes) {
   if (bytes >= 4)
@@ -44,7 +43,7 @@ static void storeBytes(NVVMBuilder &builder, Value pointer,
   LLVM::StoreOp::create(builder, narrow, pointer, bytes);
 }
 
-/// Words of these bytes, the last one with as many as are left.
+/// Packs bytes into words; the last word may be partial.
 static SmallVector<Value> gatherWords(NVVMBuilder &builder,
                                       ArrayRef<Value> words,
                                       ArrayRef<BytePlace> bytes) {
@@ -82,8 +81,8 @@ static SmallVector<Value> loadWords(NVVMBuilder &builder, LoadFragmentOp op,
   return gatherWords(builder, words, bytes);
 }
 
-/// An access is the row that a lane names, and the words that it gets are as
-/// many of its own as matrices.
+/// Each access is the row address of a lane, which receives one word for each
+/// matrix.
 static SmallVector<Value> loadMatrices(NVVMBuilder &builder, LoadFragmentOp op,
                                        LoadFragmentOp::Adaptor adaptor) {
   Type element = op.getType().getElementType();
@@ -147,8 +146,8 @@ static LogicalResult lowerStoreRole(StoreSharedOp op,
 
 namespace {
 
-/// Blocks of a row that are adjacent in memory, the first of them counted from
-/// the thread's first one.
+/// Blocks of a row that are adjacent in memory, counted from the thread's first
+/// block.
 struct BlockRun {
   int64_t block, size;
 };
@@ -165,8 +164,9 @@ public:
     Value thread = builder.toI32(adaptor.getThread());
     Value row = addModes(thread, &FragmentMode::rows);
     threadBlock = builder.div(addModes(thread, &FragmentMode::columns), block);
-    // A box may begin in the middle of a tile: places of its beginning and of a
-    // row in it do not add up, that of their sum is right for all.
+    // A box may begin in the middle of a tile, where the positions of the box
+    // and of a row in it do not add up. The position of the summed row is
+    // always right.
     row = builder.add(row, builder.toI32(adaptor.getRow()));
     Value inBox = builder.add(placeRow(row), placeBlock(threadBlock));
     Value box = placeBlock(builder.toI32(adaptor.getBlock()));
@@ -216,7 +216,7 @@ private:
     return tile + getTileOffset(Int(builder, row), kScaleRowModes);
   }
 
-  /// A scale of several bytes is where as many blocks of a byte are.
+  /// Returns the position of a block in units of bytes.
   Value placeBlock(Value block) {
     if (bits > 8)
       block = builder.mul(block, builder.i32(bits / 8));
@@ -224,7 +224,7 @@ private:
     return tile + getTileOffset(Int(builder, block), kScaleBlockModes);
   }
 
-  /// As many at a time as the first one's place is a multiple of.
+  /// Splits blocks into aligned runs.
   void findRuns(int64_t boxBlocks) {
     int64_t alignment = std::gcd(kScaleTileBlocks * 8 / bits, boxBlocks);
     for (const FragmentMode &mode : layout.getThreads())
@@ -273,15 +273,15 @@ private:
   NVVMBuilder &builder;
   FragmentLayoutAttr layout;
   int64_t block, bits, tilesInRow;
-  /// Where the thread's first scale lies, and the number of its block in the
-  /// fragment.
+  /// Address of the thread's first scale, number of its block in the fragment,
+  /// and number of existing blocks.
   Value start, threadBlock, extent;
   SmallVector<BlockRun> runs;
 };
 
 } // namespace
 
-/// Bytes of a fragment, row after row, in the order of its registers.
+/// Reorders the bytes of a fragment from rows to registers.
 static Value toRegisters(NVVMBuilder &builder, FragmentLayoutAttr layout,
                          ArrayRef<Value> bytes) {
   SmallVector<Value> registers(bytes.size());

@@ -1,11 +1,11 @@
-//===- StoreLowering.cpp - Fragments to global memory ---------------------===//
+//===- StoreLowering.cpp - Stores of fragments ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Directly, where a thread writes consecutive columns of its row: stores carry
-// their condition as a predicate and their place in the row as an immediate, so
-// that a row costs one address. Or through shared memory: a warp writes rows
-// there, and bulk copies take them to tensors.
+// Direct stores write consecutive columns of a thread's row, with the condition
+// as a predicate and the column as an immediate, so that a row needs one
+// address. Staged stores write rows to shared memory, from where bulk copies
+// store them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ using namespace mx::mxgpu;
 // From registers
 //===----------------------------------------------------------------------===//
 
-/// `value` (index) as a value plus a constant.
+/// Splits `value` (index) into a value and a constant.
 static std::pair<Value, int64_t> splitConstant(NVVMBuilder &builder,
                                                Value value) {
   APInt constant;
@@ -35,7 +35,7 @@ static std::pair<Value, int64_t> splitConstant(NVVMBuilder &builder,
   return {value, 0};
 }
 
-/// One element as an integer.
+/// Extracts an element as an integer.
 static Value getBits(NVVMBuilder &builder, Value fragment, int64_t position) {
   Value element =
       vector::ExtractOp::create(builder, fragment, ArrayRef<int64_t>{position});
@@ -58,7 +58,7 @@ static void store(NVVMBuilder &builder, StoreFragmentOp op, Value address,
     builder.storeGlobal(address, offset, words, condition, policy);
 }
 
-/// Reductions have vectors of 16 bytes at most.
+/// Returns the bytes of a vector store; reductions are limited to 16.
 static int64_t getVectorBytes(StoreFragmentOp op) {
   const mx::target::TargetInfo *target = getKernelTarget(op);
   int64_t most = target && !op.getAdd() ? target->getVectorBytes() : 16;
@@ -81,8 +81,8 @@ static void storeWhole(NVVMBuilder &builder, StoreFragmentOp op,
           getWords(builder, op.getFragment(), i, step), condition);
 }
 
-/// 16 bytes at a time where rows allow it and as long as 16 bytes of
-/// columns are left, then element by element.
+/// Stores 16 bytes at a time if rows are aligned and 16 bytes of columns
+/// remain, then single elements.
 static void storeExisting(NVVMBuilder &builder, StoreFragmentOp op,
                           StoreFragmentOp::Adaptor adaptor) {
   int64_t bytes = getBytes(op);
@@ -133,8 +133,7 @@ static Values lowerStoreFragment(NVVMBuilder &builder, StoreFragmentOp op,
 // Through shared memory
 //===----------------------------------------------------------------------===//
 
-/// The same pointer, computed where it is used: a warp's threads then keep an
-/// offset of 32 bits for it.
+/// Rematerializes a pointer at its use, so that threads keep a 32-bit offset.
 static Value startAtUse(NVVMBuilder &builder, Value pointer) {
   auto start = pointer.getDefiningOp<LLVM::GEPOp>();
   if (!start || !start.getBase().getDefiningOp<LLVM::AddressOfOp>())
@@ -142,9 +141,9 @@ static Value startAtUse(NVVMBuilder &builder, Value pointer) {
   return builder.clone(*start)->getResult(0);
 }
 
-/// Adds constants to the place by exclusive or, so that all stages share its
-/// other bits: bits of columns and of the row are disjoint, and the start of a
-/// stage is a multiple of the whole pattern.
+/// Adds constant offsets by exclusive or, so all stages share the other bits.
+/// Bits of columns and rows are disjoint, and stages are aligned to the period
+/// of the swizzle.
 static void storeRow(NVVMBuilder &builder, Value buffer, Value permuted,
                      Value values, FragmentLayoutAttr layout) {
   auto type = cast<VectorType>(values.getType());
@@ -160,10 +159,9 @@ static void storeRow(NVVMBuilder &builder, Value buffer, Value permuted,
   }
 }
 
-/// Chunks of 16 bytes change places within 8 rows of the swizzle's length as
-/// the bits of their row say (PTX ISA, Swizzling modes): bits 7 and up of the
-/// address are added to bits 4 and up, without carry. A warp thereby writes to
-/// all banks equally.
+/// Swizzles chunks of 16 bytes within 8 rows (PTX ISA, Swizzling modes):
+/// address bits from 7 on are xored into the bits from 4 on. The stores of a
+/// warp then use all banks equally.
 static LogicalResult lowerStoreShared(StoreSharedOp op,
                                       StoreSharedOp::Adaptor adaptor,
                                       ConversionPatternRewriter &rewriter) {
@@ -183,11 +181,11 @@ static LogicalResult lowerStoreShared(StoreSharedOp op,
     return addThreadModes(builder, lane, mx::target::kWarpSize, layout, step);
   };
   Value row = addModes([&](auto &mode) { return mode.rows * rowBytes; });
-  if (!row) // its lanes share each of the warp's rows
+  if (!row) // lanes share each row of the warp
     row = builder.i32(0);
   Value column =
       addModes([&](auto &mode) { return mode.columns * elementBytes; });
-  // The rows as they are computed, which words of halves begin with.
+  // Rows before conversion, from which words of 16-bit values are built.
   SmallVector<Value> rows;
   if (auto made = op.getValue().getDefiningOp<FromRowsOp>())
     rows = made.getRows();
@@ -207,7 +205,7 @@ static LogicalResult lowerStoreShared(StoreSharedOp op,
   return success();
 }
 
-/// The thread that executes it starts the copy.
+/// The executing thread starts the copy.
 static Values lowerTmaStore(NVVMBuilder &builder, TmaStoreOp op,
                             TmaStoreOp::Adaptor adaptor) {
   SmallVector<Value> coords; // innermost first
@@ -225,7 +223,7 @@ static Values lowerTmaStore(NVVMBuilder &builder, TmaStoreOp op,
 static Values lowerBulkStore(NVVMBuilder &builder, BulkStoreOp op,
                              BulkStoreOp::Adaptor adaptor) {
   auto type = cast<MemRefType>(op.getDest().getType());
-  // Elements before it, by Horner's rule over the dimensions.
+  // Linearizes the coordinates by Horner's rule.
   Value position = builder.index(0);
   for (int64_t dim = 0; dim < type.getRank(); ++dim) {
     position = builder.mul(position,

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The host side of kernels. Parameters are laid out as LowerKernels.cpp
-// expects them. A tensor map is passed by value: a pointer operand would pass
-// the verifier and launch the kernel with garbage.
+// Lowers the host side of kernels, with parameters in the order of
+// LowerKernels.cpp. Tensor maps must be passed by value: a pointer operand
+// would verify, but launch the kernel with garbage.
 //
-// Everything goes to the default stream, in order, and a function waits once,
-// before it returns. Its caller then finds the results, and kernels that may
-// start early can do so.
+// All operations use the default stream, and a function synchronizes once,
+// before it returns. Results are then available to the caller, while kernels
+// can still overlap.
 //
 //===----------------------------------------------------------------------===//
 
@@ -84,7 +84,7 @@ Values lowerSmCount(NVVMBuilder &builder, SmCountOp, SmCountOp::Adaptor) {
   return {arith::IndexCastOp::create(builder, builder.getIndexType(), count)};
 }
 
-/// The location of an error as part of a printf format.
+/// Returns the location of an error, escaped for a printf format.
 std::string getPlaceInFormat(Location loc) {
   std::string escaped;
   for (char c : mx::getPlace(loc))
@@ -92,8 +92,7 @@ std::string getPlaceInFormat(Location loc) {
   return escaped;
 }
 
-/// After an error the runtime launches nothing more, so that the check needs
-/// no way out of the function.
+/// The runtime launches nothing after an error, so execution can continue.
 Values lowerRequire(NVVMBuilder &builder, RequireOp op,
                     RequireOp::Adaptor adaptor) {
   auto ifOp = scf::IfOp::create(builder, builder.isNot(adaptor.getCondition()),
@@ -110,7 +109,6 @@ Values lowerRequire(NVVMBuilder &builder, RequireOp op,
   return {};
 }
 
-/// MX_LAUNCH_PROGRAMMATIC of the runtime.
 constexpr int64_t kLaunchProgrammatic = 1;
 
 LogicalResult lowerLaunch(LaunchOp op, LaunchOp::Adaptor adaptor,
@@ -120,7 +118,7 @@ LogicalResult lowerLaunch(LaunchOp op, LaunchOp::Adaptor adaptor,
   if (!kernel)
     return rewriter.notifyMatchFailure(op, "expected a kernel");
   NVVMBuilder builder(op.getLoc(), rewriter);
-  rewriter.modifyOpInPlace(kernel, [&] { // gpu.launch_func asks for it
+  rewriter.modifyOpInPlace(kernel, [&] { // required by gpu.launch_func
     kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
                     rewriter.getUnitAttr());
   });
@@ -142,8 +140,7 @@ LogicalResult lowerLaunch(LaunchOp op, LaunchOp::Adaptor adaptor,
       parameters.push_back(
           arith::IndexCastOp::create(builder, builder.getI64Type(), number));
   }
-  // Sizes are i64, for gpu-to-llvm keeps the stream only where it has nothing
-  // to convert.
+  // Use i64 sizes: gpu-to-llvm drops the stream if it converts sizes.
   Value one = builder.i64(1);
   Value ctas = arith::IndexCastOp::create(builder, builder.getI64Type(),
                                           adaptor.getGrid());
@@ -151,14 +148,14 @@ LogicalResult lowerLaunch(LaunchOp op, LaunchOp::Adaptor adaptor,
   Value bytes = builder.i32(getSharedBytes(kernel));
   Value stream = getDefaultStream(builder);
   // The translation of gpu.launch_func to LLVM IR allocates the parameters on
-  // the stack where the launch is. The runtime copies them, so that a loop
-  // can give the stack back in each turn.
+  // the stack at the launch. The runtime copies them, so each iteration of a
+  // loop can restore the stack.
   Value stack;
   if (!op->getBlock()->isEntryBlock() ||
       !isa<FunctionOpInterface>(op->getParentOp()))
     stack = LLVM::StackSaveOp::create(builder, stream.getType());
-  // gpu.launch_func has no flag for this. Only a kernel that waits for the
-  // previous ones by itself may start while they run.
+  // gpu.launch_func has no flag for programmatic dependent launch, which is
+  // legal only for kernels that wait for their predecessors.
   if (!kernel.getBody().getOps<WaitDependenciesOp>().empty())
     callRuntime(builder, "mxNextLaunchFlags", Type(),
                 {builder.i32(kLaunchProgrammatic)});
@@ -171,7 +168,7 @@ LogicalResult lowerLaunch(LaunchOp op, LaunchOp::Adaptor adaptor,
   return success();
 }
 
-/// Whether an operation puts something on the default stream.
+/// Returns true if an operation enqueues work on the default stream.
 bool isQueued(Operation *op) {
   auto call = dyn_cast<LLVM::CallOp>(op);
   StringRef callee = call ? call.getCallee().value_or("") : "";
@@ -179,7 +176,7 @@ bool isQueued(Operation *op) {
          callee == kMemset;
 }
 
-/// Waits for what a function has put on the stream before it returns.
+/// Waits for enqueued work before a function returns.
 void waitForQueued(func::FuncOp function) {
   WalkResult queues = function.walk([](Operation *op) {
     return isQueued(op) ? WalkResult::interrupt() : WalkResult::advance();
@@ -211,8 +208,8 @@ struct ConvertMXGPUHostToGPUPass final
     ConversionTarget target(*context);
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     target.addIllegalOp<EncodeTensorMapOp, SmCountOp, RequireOp, LaunchOp>();
-    // All buffers are device memory, also in a function that launches nothing,
-    // since its callers pass and expect device memory.
+    // All buffers are device memory, even in functions without launches,
+    // because callers pass and expect device memory.
     target.addIllegalOp<memref::AllocOp, memref::DeallocOp, memref::CopyOp,
                         gpu::MemsetOp>();
     RewritePatternSet patterns(context);
@@ -223,8 +220,8 @@ struct ConvertMXGPUHostToGPUPass final
                                       std::move(patterns))))
       return signalPassFailure();
     getOperation().walk(waitForQueued);
-    // Upstream's debug scopes assume that inlined code is in an llvm.func; when
-    // they are added, only kernels are.
+    // Upstream's debug scopes assume that inlined code is in an llvm.func,
+    // which at that point is true only for kernels.
     getOperation().walk<WalkOrder::PreOrder>([](Operation *op) {
       if (isa<gpu::GPUModuleOp>(op))
         return WalkResult::skip();
@@ -234,7 +231,7 @@ struct ConvertMXGPUHostToGPUPass final
     });
   }
 
-  /// Reports what a pattern would fail on.
+  /// Reports operations that no pattern supports.
   LogicalResult verifySupport() {
     WalkResult result = getOperation().walk(
         [](Operation *op) -> WalkResult { return verifySupport(op); });

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// See the header. All buffers are device memory, and everything goes to the
-// default stream.
+// All buffers are device memory, and all operations use the default stream.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,8 +22,8 @@ Value mx::mxgpu::callRuntime(NVVMBuilder &builder, StringRef name, Type result,
   auto type = LLVM::LLVMFunctionType::get(
       result ? result : LLVM::LLVMVoidType::get(builder.getContext()),
       llvm::to_vector(fixed.getTypes()), isVariadic);
-  // After the error about a declaration of another type the call does not
-  // verify.
+  // If the declaration has another type, an error is reported and the call does
+  // not verify.
   (void)LLVM::lookupOrCreateFn(builder, module, name, type.getParams(),
                                type.getReturnType(), isVariadic);
   auto call = LLVM::CallOp::create(builder, type, name, arguments);
@@ -68,13 +67,13 @@ Value mx::mxgpu::allocateOnStack(NVVMBuilder &builder, Type type, int64_t count,
   auto function = dyn_cast<FunctionOpInterface>(parent);
   if (!function)
     function = parent->getParentOfType<FunctionOpInterface>();
-  // After those that are there.
+  // Insert after existing allocations.
   Block &entry = function.getFunctionBody().front();
-  auto isFirst = [](Operation &op) {
+  auto isAllocation = [](Operation &op) {
     return isa<LLVM::AllocaOp, LLVM::ConstantOp>(op);
   };
-  builder.setInsertionPoint(&entry,
-                            llvm::find_if_not(entry.getOperations(), isFirst));
+  builder.setInsertionPoint(
+      &entry, llvm::find_if_not(entry.getOperations(), isAllocation));
   return LLVM::AllocaOp::create(
       builder, LLVM::LLVMPointerType::get(builder.getContext()), type,
       LLVM::ConstantOp::create(builder, builder.getI64Type(), count),
@@ -99,7 +98,7 @@ Value mx::mxgpu::storeArray(NVVMBuilder &builder, ArrayRef<Value> values,
 // Device memory
 //===----------------------------------------------------------------------===//
 
-/// Bytes of a memref with identity layout, as i64.
+/// Returns the bytes of a memref with identity layout, as i64.
 static Value getBytes(NVVMBuilder &builder, MemRefType type,
                       ValueRange dynamicSizes) {
   Value bytes = builder.i64(llvm::divideCeil(mx::getElementBits(type), 8));
@@ -117,7 +116,7 @@ static Value getBytes(NVVMBuilder &builder, MemRefType type,
   return bytes;
 }
 
-/// Those of one that is there.
+/// Returns the bytes of a memref.
 static Value getBytes(NVVMBuilder &builder, Value memref) {
   auto type = cast<MemRefType>(memref.getType());
   SmallVector<Value> sizes;
@@ -137,7 +136,7 @@ static LogicalResult lowerDeviceAlloc(memref::AllocOp op,
       arith::ConstantOp::create(builder, builder.getI8IntegerAttr(0));
   Value bytes = getBytes(builder, op.getType(), adaptor.getDynamicSizes());
   if (!op.getType().hasStaticShape()) {
-    // A product that overflowed must not pass for a small size.
+    // A multiplication that overflows must not yield a small size.
     Value fits = mx::createFitsAddressSpace(rewriter, op.getLoc(), op.getType(),
                                             adaptor.getDynamicSizes());
     bytes = builder.select(fits, bytes, builder.i64(-1));
@@ -158,7 +157,7 @@ static Values lowerDeviceDealloc(NVVMBuilder &builder, memref::DeallocOp,
   return {};
 }
 
-/// Of zeros, whose bytes are equal.
+/// Lowers fills with zeros, whose bytes are equal.
 static LogicalResult lowerDeviceMemset(gpu::MemsetOp op,
                                        gpu::MemsetOp::Adaptor adaptor,
                                        ConversionPatternRewriter &rewriter) {

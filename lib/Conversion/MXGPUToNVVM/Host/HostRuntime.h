@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What lowered host code asks of the runtime.
+// Calls of the runtime in lowered host code.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,32 +13,31 @@
 
 namespace mx::mxgpu {
 
-/// Calls a function of the runtime, declared in the module at first use.
+/// Calls a function of the runtime and declares it if necessary.
 mlir::Value callRuntime(NVVMBuilder &builder, llvm::StringRef name,
                         mlir::Type result, mlir::ValueRange arguments,
                         bool isVariadic = false);
-/// Pointer to where the offset of a memref counts from.
+/// Returns the pointer to which the offset of a memref is added.
 mlir::Value getBasePointer(NVVMBuilder &builder, mlir::Value memref);
-/// Pointer to the first element of a memref.
+/// Returns the pointer to the first element of a memref.
 mlir::Value getPointer(NVVMBuilder &builder, mlir::Value memref);
 mlir::Value getDefaultStream(NVVMBuilder &builder);
-/// Room for `count` values on the stack, allocated at the entry of the
-/// function: in a loop the stack would grow in each turn. Who fills it is done
-/// with it before the next turn does.
+/// Allocates `count` values in the entry block, so that loops do not grow the
+/// stack. The slot is dead at the end of each iteration.
 mlir::Value allocateOnStack(NVVMBuilder &builder, mlir::Type type,
                             int64_t count, unsigned alignment = 0);
-/// Values in an array on the stack, as the runtime takes them.
+/// Stores values to an array on the stack, as expected by the runtime.
 mlir::Value storeArray(NVVMBuilder &builder, llvm::ArrayRef<mlir::Value> values,
                        mlir::Type type);
 
-/// The runtime's fill, which is not one of the functions that stock MLIR calls.
+/// Fill function of the runtime, unknown to stock MLIR.
 inline constexpr llvm::StringLiteral kMemset = "mxMemset";
 
-/// Makes references to constants of the host ones to copies on the device,
-/// which the runtime makes once for each constant of a module.
+/// Redirects references to host constants to device copies, which the runtime
+/// creates once for each constant of a module.
 void loadConstants(mlir::ModuleOp module);
 
-/// Allocations, fills and copies of device memory.
+/// Lowers allocations, fills and copies to device memory.
 void addHostMemoryPatterns(const mlir::TypeConverter &converter,
                            mlir::RewritePatternSet &patterns);
 

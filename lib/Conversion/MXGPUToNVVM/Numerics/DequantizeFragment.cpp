@@ -1,17 +1,16 @@
-//===- DequantizeFragment.cpp - Elements times scales as 16-bit pairs -----===//
+//===- DequantizeFragment.cpp - Dequantization to 16-bit pairs ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The fields of an element, where bf16 has its own, are the number times
-// 2^(bias - 127), subnormal or not. One multiplication makes up for that and
-// for the scale, and rounds their exact product once.
+// Placed at the fields of bf16, the fields of an element are its value times
+// 2^(bias - 127), also for subnormals. A single multiplication corrects this
+// and applies the scale, and rounds the exact product once.
 //
-// A few scales and elements go another way, all of a thread's together: scales
-// so large that the multiplier is no bf16, and codes of NaN and infinity, which
-// would be finite as fields of bf16. Formats without such codes multiply twice
-// then, first with 2^(127 - bias), which is exact, then with the scale as bf16.
-// So do those with E4M3 scales, always. Other formats compute in f32. With
-// `finite` there are none, and nothing looks for them.
+// Rare scales and elements take a slow path for a whole thread: scales with a
+// multiplier beyond bf16, and codes of NaN and infinity, which would be finite
+// as fields of bf16. Formats without such codes then multiply twice, exactly by
+// 2^(127 - bias) and then by the scale as bf16; formats with E4M3 scales always
+// do. Other formats compute in f32. With `finite` the slow path is omitted.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,13 +25,13 @@ using namespace mx::mxgpu;
 
 using Values = SmallVector<Value>;
 
-/// Bits of bf16, and its largest exponent field of a number.
+/// Mantissa bits and bias of bf16, and its largest exponent of a finite number.
 static constexpr int64_t kMantissaBits = 7, kBias = 127, kMaxField = 254;
 
-/// A scale for each half of a word, by their numbers.
+/// Numbers of the scales for the two halves of a word.
 using ScalePair = std::pair<int64_t, int64_t>;
 
-/// The scales of a thread's registers, two at a time.
+/// Returns the scales of a thread's registers, in pairs.
 static SmallVector<ScalePair> getScalePairs(FragmentLayoutAttr layout,
                                             int64_t block) {
   SmallVector<int64_t> scales(layout.getNumValues());
@@ -68,9 +67,10 @@ public:
         pairs(getScalePairs(op.getInput().getType().getLayout(),
                             op.getBlock())) {}
 
-  /// Words of two bf16, in the order of the elements.
+  /// Returns words of two bf16 in element order.
   Values build();
-  /// By scales relative to `reference`: words of two f16, or bf16, none rare.
+  /// Return words of two f16 or bf16 for scales relative to `reference`,
+  /// without rare values.
   Values buildInF16(Value reference);
   Values buildFinite(Value reference);
 
@@ -80,7 +80,7 @@ private:
   Value inBothHalves(int64_t bits) { return builder.i32(bits * 0x10001); }
   Value multiply(Value a, Value b);
 
-  // The fields in their place.
+  // Field placement.
   Value placePair(Value low, Value high, int64_t first, int64_t second);
   Values place();
 
@@ -91,7 +91,7 @@ private:
   Value getScale(Value word, int64_t byte);
   Value joinScales(ArrayRef<Value> scales, const ScalePair &pair);
 
-  // The ways.
+  // Paths.
   Value isRare();
   Values multiplyOnce(Values placed, Value offset);
   Values multiplyTwice(Values placed);
@@ -121,7 +121,7 @@ Value FragmentProducts::mask(Value word, uint32_t bits) {
 }
 
 Value FragmentProducts::multiply(Value a, Value b) {
-  // One after the other: in C++ arguments have no order.
+  // Build in sequence: C++ does not order arguments.
   Type type = VectorType::get({2}, builder.getBF16Type());
   Value right = LLVM::BitcastOp::create(builder, type, b);
   Value left = LLVM::BitcastOp::create(builder, type, a);
@@ -133,12 +133,12 @@ Value FragmentProducts::multiply(Value a, Value b) {
 // Elements
 //===----------------------------------------------------------------------===//
 
-/// Two bytes, whose highest bit is the element's sign, as fields of bf16: a
-/// byte below its sign eight times over, moved up, is the sign, copies of it,
-/// the exponent, the mantissa, and what was below them.
+/// Places two bytes, with the sign in the highest bit, at the fields of bf16:
+/// sign-extended to 16 bits and shifted, a byte is the sign, copies of it, the
+/// exponent, the mantissa, and lower bits.
 Value FragmentProducts::placePair(Value low, Value high, int64_t first,
                                   int64_t second) {
-  constexpr uint32_t kSign = 8; // PTX ISA, prmt: the byte's sign
+  constexpr uint32_t kSign = 8; // PTX ISA, prmt: replicates the byte's sign
   uint32_t selector =
       first | (kSign | first) << 4 | second << 8 | (kSign | second) << 12;
   Value pair = builder.permute(low, high, selector);
@@ -149,13 +149,13 @@ Value FragmentProducts::placePair(Value low, Value high, int64_t first,
               (0x8000 | number) * 0x10001);
 }
 
-/// Pairs of all elements.
+/// Places all elements in pairs.
 Values FragmentProducts::place() {
   Values placed;
   for (Value word : words) {
-    Value top = shiftLeft(word, 8 - format.bits); // the sign on top of a byte
+    Value top = shiftLeft(word, 8 - format.bits); // sign on top of a byte
     for (int64_t i = 0; i < 4; ++i) {
-      // Low halves of bytes beside the high ones.
+      // Low nibbles beside the high nibbles.
       if (format.bits == 4)
         placed.push_back(placePair(top, word, i, 4 + i));
       else if (i % 2 == 0)
@@ -181,7 +181,8 @@ Values FragmentProducts::forScales(
   return scales;
 }
 
-/// A power of two with a byte and `offset`, in both halves, as its field.
+/// Returns the power of two of a scale byte and `offset`, in both halves, as a
+/// bf16 exponent field.
 Value FragmentProducts::getMultiplier(Value word, int64_t byte, Value offset) {
   Value field = builder.permute(word, builder.i32(0), 0x4040 | byte * 0x101);
   return builder.add(shiftLeft(field, kMantissaBits), offset);
@@ -195,7 +196,7 @@ Value FragmentProducts::getScaleInF32(Value word, int64_t number) {
       arith::TruncIOp::create(builder, builder.getI8Type(), code), scales);
 }
 
-/// The scale as bf16, which it is exactly.
+/// Returns the scale as bf16, which is exact.
 Value FragmentProducts::getScale(Value word, int64_t byte) {
   Value bits = builder.bitcast(builder.getI32Type(), getScaleInF32(word, byte));
   return builder.permute(bits, bits, 0x3232);
@@ -208,27 +209,27 @@ Value FragmentProducts::joinScales(ArrayRef<Value> scales,
 }
 
 //===----------------------------------------------------------------------===//
-// Ways
+// Paths
 //===----------------------------------------------------------------------===//
 
-/// Whether any of the thread's elements and scales is one that a multiplication
-/// cannot do. Numbers added to all bytes at once find them at the highest bits:
-/// that of a code of NaN changes, that of a scale is lost. What bytes carry
-/// into the next one is no harm, as only those do that have been found.
+/// Returns true if an element or scale of the thread needs the slow path. A
+/// constant added to all bytes at once flips the highest bit of NaN codes and
+/// clears that of large scales. Carries into the next byte are harmless, since
+/// only detected bytes carry.
 Value FragmentProducts::isRare() {
   Value found = builder.i32(0);
   auto add = [&](Value word, int64_t number) {
     return builder.add(word, builder.i32(number * 0x01010101));
   };
   auto collect = [&](Value bits) { found = builder.orBits(found, bits); };
-  // Those whose field would be more than the largest one.
+  // Scales with a field above the largest.
   int64_t most = kMaxField - (kBias - format.bias);
   for (Value word : scaleWords) {
     Value kept = add(word, 0xFF - most);
     Value lost = builder.xorBits(kept, -1);
     collect(builder.andBits(word, lost));
   }
-  // From infinity on, or the one code.
+  // Codes from infinity on, or the NaN code.
   int64_t last = format.hasInfinity ? 1 << format.mantissaBits : 1;
   if (format.hasNaN)
     for (Value word : words)
@@ -288,12 +289,12 @@ Values FragmentProducts::build() {
   Values placed = place();
   if (!isPowerOfTwoScale(scales.getScaleType(builder.getContext())))
     return multiplyTwice(placed);
-  // 2^(byte - 127) times 2^(127 - bias).
+  // Exponent of 2^(byte - 127) * 2^(127 - bias).
   Value offset = inBothHalves((kBias - format.bias) << kMantissaBits);
   if (!format.hasNaN)
     return choose([&] { return multiplyTwice(placed); },
                   [&] { return multiplyOnce(placed, offset); });
-  // Before the branch, whose condition takes a while.
+  // Compute before the branch, whose condition has latency.
   Values products = multiplyOnce(placed, offset);
   return choose([&] { return multiplyInF32(); }, [&] { return products; });
 }
@@ -305,7 +306,7 @@ Values FragmentProducts::buildFinite(Value reference) {
   return multiplyOnce(place(), offset);
 }
 
-/// The chip's conversion knows NaN, and the multiplication is exact.
+/// The conversion instruction handles NaN, and the multiplication is exact.
 Values FragmentProducts::buildInF16(Value reference) {
   constexpr int64_t kF16Bias = 15, kF16MantissaBits = 10;
   Value offset = builder.sub(builder.i32(kF16Bias), reference);
@@ -333,7 +334,7 @@ Values FragmentProducts::buildInF16(Value reference) {
   return products;
 }
 
-/// Scales as words, with zeros after the last one.
+/// Returns scales as words, padded with zeros.
 static Values getScaleWords(NVVMBuilder &builder, Value scales) {
   auto type = cast<VectorType>(scales.getType());
   int64_t count = type.getNumElements();
@@ -353,7 +354,7 @@ static Values getScaleWords(NVVMBuilder &builder, Value scales) {
   return splitWords(builder, bytes);
 }
 
-/// Words in the order of `to`, of which each holds two elements.
+/// Permutes words of two elements to the order of `to`.
 static Values reorder(ArrayRef<Value> words, FragmentLayoutAttr from,
                       FragmentLayoutAttr to) {
   if (from == to)

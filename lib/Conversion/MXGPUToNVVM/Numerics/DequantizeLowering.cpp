@@ -1,11 +1,10 @@
-//===- DequantizeLowering.cpp - Elements times scales in registers --------===//
+//===- DequantizeLowering.cpp - Dequantization in registers ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The product of an element and a scale is exact in f32. What is left is one
-// rounding, of the conversion. The factor of an NVFP4 tensor has 24 bits, so
-// that its product is rounded to odd first, from which any narrower result
-// rounds as from the exact number.
+// The product of an element and a scale is exact in f32, and the conversion
+// rounds once. The 24-bit factor of an NVFP4 tensor needs rounding to odd
+// first, so that narrower results round as from the exact product.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,8 +27,8 @@ Value DequantizeMath::shiftRight(Value word, int64_t bits) {
   return builder.shiftRight(word, bits);
 }
 
-/// A byte beside 0x4B0000 is 2^23 more than it in f32; without its sign bit
-/// upside down it is 128 too large.
+/// The word 0x4B000000 + b is 2^23 + b in f32. An i8 with its sign bit inverted
+/// is the value plus 128.
 void DequantizeMath::decodeInt8(Value word, Values &numbers) {
   Value biased = builder.xorBits(word, int32_t(0x80808080));
   Value offset = arith::ConstantOp::create(
@@ -41,8 +40,8 @@ void DequantizeMath::decodeInt8(Value word, Values &numbers) {
   }
 }
 
-/// Two codes of 4 or 6 bits, in the low bits of the halves of a word, as f16:
-/// their fields stand where those of f16 do, whose exponent has another bias.
+/// Converts two codes of 4 or 6 bits, in the low bits of the halves of a word,
+/// to f16 by placing their fields and correcting the bias.
 Value DequantizeMath::widenOnBits(Value codes) {
   const FloatFormatInfo &info = getElementFormat(element);
   int64_t magnitude = (1 << (info.bits - 1)) - 1, sign = 1 << (info.bits - 1);
@@ -62,7 +61,7 @@ Value DequantizeMath::widenOnBits(Value codes) {
       factors);
 }
 
-/// The two lowest codes of a word as two f16.
+/// Converts the two lowest codes of a word to two f16.
 Value DequantizeMath::widen(Value codes) {
   if (hasConversions || element.getIntOrFloatBitWidth() == 8) {
     Type pair = builder.getIntegerType(isFour() ? 8 : 16);
@@ -85,7 +84,7 @@ SmallVector<Value> DequantizeMath::decode(ArrayRef<Value> words) {
       decodeInt8(word, numbers);
       continue;
     }
-    // Bytes of 6 bits have two that say nothing.
+    // The upper two bits of 6-bit elements are undefined.
     if (element.getIntOrFloatBitWidth() == 6 && hasConversions)
       word = builder.andBits(word, 0x3F3F3F3F);
     for (int64_t bits = 0; bits < 32; bits += step) {
@@ -111,7 +110,7 @@ Value DequantizeMath::decodeScale(Value bits, const BlockFormat &format) {
   if (format.codec)
     return multiply(format.codec->decode(builder, builder.getLoc(), bits));
   Value code = arith::ExtUIOp::create(builder, builder.getI32Type(), bits);
-  if (getInfo(*format.scale).mantissaBits) { // E4M3 without its sign
+  if (getInfo(*format.scale).mantissaBits) { // E4M3 without sign
     code = builder.andBits(code, 0x7F);
     return builder.widenE4M3(
         arith::TruncIOp::create(builder, builder.getI16Type(), code));
@@ -130,8 +129,8 @@ Value DequantizeMath::decodeScale(Value bits, const BlockFormat &format) {
 
 using Values = SmallVector<Value>;
 
-/// The product towards zero, with the last bit set where it is not exact: where
-/// those downwards and upwards differ.
+/// Returns the product rounded towards zero with the last bit set if inexact,
+/// that is, if rounding down and up differ.
 static Value multiplyToOdd(NVVMBuilder &builder, Value a, Value b) {
   auto getBits = [&](Direction direction) -> Value {
     return builder.bitcast(builder.getI32Type(),
@@ -145,7 +144,7 @@ static Value multiplyToOdd(NVVMBuilder &builder, Value a, Value b) {
   return builder.bitcast(builder.getF32Type(), odd);
 }
 
-/// Words of the result's type.
+/// Converts numbers to words of the result type.
 static Values pack(NVVMBuilder &builder, ArrayRef<Value> numbers, Type type) {
   Values words;
   if (type.isF32()) {
@@ -166,7 +165,6 @@ static Value flatten(NVVMBuilder &builder, Value vector) {
   return vector::ShapeCastOp::create(builder, flat, vector);
 }
 
-/// Returns the scales of all rows.
 static Values splitScales(NVVMBuilder &builder, Value scale) {
   auto type = dyn_cast<VectorType>(scale.getType());
   if (!type)
@@ -177,7 +175,7 @@ static Values splitScales(NVVMBuilder &builder, Value scale) {
   return scales;
 }
 
-/// The words of a block's numbers.
+/// Returns the words of a block's values.
 static Values dequantize(NVVMBuilder &builder, DequantizeBlockOp op,
                          Value decode, ArrayRef<Value> codes, Value scale) {
   DequantizeMath math(builder, getElementTypeOrSelf(op.getInput().getType()),

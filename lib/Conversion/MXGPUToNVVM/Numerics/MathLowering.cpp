@@ -1,9 +1,9 @@
-//===- MathLowering.cpp - Arithmetic that the GPU does in less ------------===//
+//===- MathLowering.cpp - Arithmetic with fewer GPU instructions ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Division is a call with many cases, a clamp is two instructions, and widening
-// takes pairs apart. The GPU has instructions that give the same bits.
+// Replaces expensive forms by instructions with the same bits: divisions,
+// clamps and widenings of pairs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,14 +23,14 @@ namespace mx::mxgpu {
 #include "mx/Conversion/MXGPUToNVVM/Passes.h.inc"
 } // namespace mx::mxgpu
 
-/// Whether `type` is f32 or a list of them.
+/// Returns true for f32 and structs of f32.
 static bool isF32(Type type) {
   auto vector = dyn_cast<VectorType>(type);
   return type.isF32() || (vector && vector.getElementType().isF32() &&
                           vector.getRank() == 1 && !vector.isScalable());
 }
 
-/// `function` of a number, or of each in a list.
+/// Applies `function` to a number, or to each element of a vector.
 static Value map(NVVMBuilder &builder, Value value,
                  function_ref<Value(Value)> function) {
   auto vector = dyn_cast<VectorType>(value.getType());
@@ -50,9 +50,8 @@ static std::optional<APFloat> getConstant(Value value) {
   return std::nullopt;
 }
 
-/// The approximation is off by 1 ulp at most (PTX ISA, rcp.approx). From there
-/// one step of Newton's rounds right: docs/reference/Math.md,
-/// ReciprocalTest.cpp.
+/// The approximation is within 1 ulp (PTX ISA, rcp.approx), and a Newton step
+/// gives the correct rounding (docs/reference/Math.md, ReciprocalTest.cpp).
 static LogicalResult normalReciprocal(arith::DivFOp op,
                                       PatternRewriter &rewriter) {
   if (!isF32(op.getType()) || !op->hasAttr(mx::kNormalReciprocalName) ||
@@ -69,7 +68,7 @@ static LogicalResult normalReciprocal(arith::DivFOp op,
   return success();
 }
 
-/// minimum(maximum(x, -limit), limit).
+/// Matches minimum(maximum(x, -limit), limit).
 static LogicalResult clampMagnitude(arith::MinimumFOp op,
                                     PatternRewriter &rewriter) {
   auto above = op.getLhs().getDefiningOp<arith::MaximumFOp>();
@@ -89,8 +88,8 @@ static LogicalResult clampMagnitude(arith::MinimumFOp op,
   return success();
 }
 
-/// bf16 is the upper half of f32: both halves of a word by one instruction
-/// each, where numbers of 16 bits would have to be taken apart first.
+/// Widens both halves of a word of bf16 by an instruction each, without
+/// extracting 16-bit values: bf16 is the upper half of f32.
 static LogicalResult widenPairs(arith::ExtFOp op, PatternRewriter &rewriter) {
   auto from = dyn_cast<VectorType>(op.getIn().getType());
   if (!from || !from.getElementType().isBF16() || !isF32(op.getType()) ||

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// From the words of the input to words of elements. bf16 is multiplied with a
-// power of two two numbers at a time, which is exact but for results below
-// 2^-126, where every element type has 0; whatever else is multiplied as f32.
+// Converts words of the input to words of elements. Pairs of bf16 are
+// multiplied by a power of two, exactly except below 2^-126, where every
+// element type rounds to 0. Other inputs are multiplied as f32.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,11 +21,11 @@ using namespace mx::mxgpu;
 // Elements
 //===----------------------------------------------------------------------===//
 
-/// Multiplies the low half with the first factor, the high one with the second.
+/// Multiplies the low half by the first factor and the high half by the second.
 QuantizeMath::Values
 QuantizeMath::scalePairs(ArrayRef<Value> words,
                          const std::array<Value, 2> &factors) {
-  // The upper halves of both factors.
+  // Combines the upper halves of both factors.
   Value both =
       builder.permute(toFloatBits(factors[0]), toFloatBits(factors[1]), 0x7632);
   Type type = VectorType::get({2}, recipe.input);
@@ -40,8 +40,8 @@ QuantizeMath::scalePairs(ArrayRef<Value> words,
   return scaled;
 }
 
-/// Two at a time, as targets can that have packed arithmetic. For NVFP4, whose
-/// lanes hold whole blocks, there are too few registers for aligned pairs.
+/// Multiplies pairs on targets with packed arithmetic, except for NVFP4, which
+/// lacks registers for aligned pairs because lanes hold whole blocks.
 void QuantizeMath::scaleNumbers(MutableArrayRef<Value> numbers, Value factor) {
   if (isScaledInPairs())
     return;
@@ -76,11 +76,11 @@ QuantizeMath::convertRow(ArrayRef<Value> words, const BlockScale &scale,
   return roundAndPack(numbers, scale, random);
 }
 
-/// Random numbers that are computed beside each other: of more, the registers
-/// of a thread would not hold what is between.
+/// Random numbers computed together; more would exceed the registers of a
+/// thread.
 static constexpr size_t kDrawsAtOnce = 4;
 
-/// The codes of the elements, each in the low bits of a word.
+/// Returns the codes of the elements, each in the low bits of a word.
 QuantizeMath::Values
 QuantizeMath::roundStochastically(ArrayRef<Value> numbers,
                                   const RandomNumbers &random) {
@@ -123,7 +123,7 @@ QuantizeMath::convertColumns(ArrayRef<Value> words,
   return columns;
 }
 
-/// The codes of both halves of all words, each in its half.
+/// Returns the codes of both halves of all words, each in its half.
 QuantizeMath::Values
 QuantizeMath::roundPairs(ArrayRef<Value> words,
                          const std::array<BlockScale, 2> &scales) {
@@ -142,8 +142,7 @@ QuantizeMath::roundPairs(ArrayRef<Value> words,
 // Packing
 //===----------------------------------------------------------------------===//
 
-/// Words of numbers whose values are the elements but for their rounding, which
-/// random numbers decide if there are any.
+/// Converts scaled words to elements, rounded to nearest or by random numbers.
 QuantizeMath::Values
 QuantizeMath::roundAndPack(ArrayRef<Value> numbers, const BlockScale &scale,
                            const std::optional<RandomNumbers> &random) {
@@ -151,7 +150,7 @@ QuantizeMath::roundAndPack(ArrayRef<Value> numbers, const BlockScale &scale,
                 : packNumbers(numbers, scale);
 }
 
-/// To nearest even.
+/// Rounds to nearest even.
 QuantizeMath::Values QuantizeMath::packNumbers(ArrayRef<Value> numbers,
                                                const BlockScale &scale) {
   if (isConvertedByTarget())
@@ -179,20 +178,20 @@ QuantizeMath::Values QuantizeMath::packCodes(ArrayRef<Value> codes,
   int64_t bits = recipe.elementBits(), inWord = 32 / bits;
   for (size_t i = 0; i < codes.size(); i += inWord)
     words.push_back(merge(codes.slice(i, inWord), bits));
-  if (recipe.element.isInteger()) // NaN is 0.
+  if (recipe.element.isInteger()) // NaN becomes 0
     for (Value &word : words)
       word = select(scale.isNaN, builder.i32(0), word);
   return words;
 }
 
-/// Codes are the low bits of large floats, so that one addition puts each in
-/// its place; what their high bits add up to is taken off once for all eight.
+/// Codes are the low bits of large floats, so an addition places each code; the
+/// sum of the high bits is subtracted once for all eight.
 QuantizeMath::Values QuantizeMath::packE2M1(ArrayRef<Value> numbers,
                                             const BlockScale &scale) {
   NarrowRounding rounding(builder, /*pairs=*/false);
   Values words;
   for (size_t i = 0; i < numbers.size(); i += 8) {
-    // The sign bits of every other number, as those of bytes.
+    // Sign bits of every other value, at those of bytes.
     auto signsOf = [&](size_t first) -> Value {
       auto two = [&](size_t j) -> Value {
         return builder.permute(toFloatBits(numbers[j]),
@@ -226,8 +225,7 @@ QuantizeMath::Values QuantizeMath::packByTarget(ArrayRef<Value> numbers) {
   return words;
 }
 
-/// What stands in the lowest `bits` of each word, or of each half, one beside
-/// the other; bits above are 0.
+/// Concatenates the lowest `bits` of each word or half; higher bits must be 0.
 Value QuantizeMath::merge(ArrayRef<Value> words, int64_t bits) {
   Value merged = words[0];
   for (size_t i = 1; i < words.size(); ++i)
@@ -236,7 +234,7 @@ Value QuantizeMath::merge(ArrayRef<Value> words, int64_t bits) {
   return merged;
 }
 
-/// Codes of consecutive elements in the halves of words.
+/// Packs codes of consecutive elements in the halves of words.
 QuantizeMath::Values QuantizeMath::packRow(ArrayRef<Value> codes) {
   Values packed;
   if (recipe.elementBits() == 8) {
@@ -244,7 +242,7 @@ QuantizeMath::Values QuantizeMath::packRow(ArrayRef<Value> codes) {
       packed.push_back(builder.permute(codes[i], codes[i + 1], 0x6420));
     return packed;
   }
-  // Two words of codes become four elements in the low half.
+  // Merges two words of codes to four elements in the low half.
   auto four = [&](size_t i) -> Value {
     Value both = merge(codes.slice(i, 2), 8);
     return builder.orBits(both, builder.shiftRight(both, 12));

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Threads read and write global memory directly, 16 bytes at a time where they
-// have as many. Lanes that share a block exchange its maximum. QuantizeMath
-// computes scales and elements; ScaleLowering stores the scales.
+// Threads access global memory directly, up to 16 bytes at a time. Lanes that
+// share a block exchange its maximum. QuantizeMath computes scales and
+// elements; ScaleLowering stores scales.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,10 +21,10 @@ using namespace mx::mxgpu;
 // Blocks
 //===----------------------------------------------------------------------===//
 
-/// Words of 32 bits in one access to memory.
+/// 32-bit words of a memory access.
 static constexpr int64_t kWordsAtOnce = 4;
 
-/// Whether an element of `type` is inside the matrix that holds it.
+/// Returns true if an element is inside its matrix.
 static Value isInside(NVVMBuilder &builder, Value matrix, Value row,
                       Value column, Type type) {
   Value rows = memref::DimOp::create(builder, matrix, 0);
@@ -34,7 +34,7 @@ static Value isInside(NVVMBuilder &builder, Value matrix, Value row,
   return builder.both(isRow, builder.isBelow(column, columns));
 }
 
-/// Its address there.
+/// Returns the address of an element.
 static Value getPlace(NVVMBuilder &builder, Value matrix, Value row,
                       Value column, Type type) {
   if (getPacking(type) > 1)
@@ -43,7 +43,7 @@ static Value getPlace(NVVMBuilder &builder, Value matrix, Value row,
   return getGlobalAddress(builder, matrix, row, column, bytes);
 }
 
-/// Words, or zeros where there is a condition that does not hold.
+/// Loads words, or zeros if the condition is false.
 static Value load(NVVMBuilder &builder, Value place, int64_t offset,
                   int64_t size, Value condition) {
   auto type = VectorType::get(size, builder.getI32Type());
@@ -103,9 +103,8 @@ static Values lowerStoreBlock(NVVMBuilder &builder, StoreBlockOp op,
   return {};
 }
 
-/// A transposition of 4 x 4 words among the lanes of a run's first or second
-/// eight elements, in two steps: those whose numbers differ in a bit exchange
-/// the words whose numbers differ in theirs.
+/// Transposes 4 x 4 words among the lanes of a run's first or second eight
+/// elements, in two butterfly steps over the bits of lane and word numbers.
 static Values lowerPermuteBlock(NVVMBuilder &builder, PermuteBlockOp op,
                                 PermuteBlockOp::Adaptor adaptor,
                                 const TypeConverter &converter) {
@@ -159,7 +158,7 @@ static Values lowerQuantizeBlock(NVVMBuilder &builder, QuantizeBlockOp op,
 }
 
 //===----------------------------------------------------------------------===//
-// Maxima and sums of lanes, warps and tensors
+// Maxima and sums over lanes, warps and tensors
 //===----------------------------------------------------------------------===//
 
 static Value combine(NVVMBuilder &builder, ReduceKind kind, Value a, Value b) {
@@ -174,9 +173,8 @@ static Value combine(NVVMBuilder &builder, ReduceKind kind, Value a, Value b) {
   llvm_unreachable("all kinds are listed");
 }
 
-/// Five steps, in each of which a lane combines its value with that of the lane
-/// whose number differs in one bit. Addition commutes, so that all lanes come
-/// to the same bits.
+/// Reduces in five butterfly steps. Addition commutes, so all lanes get the
+/// same bits.
 static Values lowerReduceLanes(NVVMBuilder &builder, ReduceLanesOp op,
                                ReduceLanesOp::Adaptor adaptor) {
   Value value = adaptor.getValue();
@@ -194,7 +192,7 @@ static Values lowerSubgroupMax(NVVMBuilder &builder, gpu::SubgroupReduceOp,
   return {builder.largestInWarp(adaptor.getValue())};
 }
 
-/// The maxima of vectors are those that a quantizer of them computes too.
+/// Computes maxima with the instructions of a quantizer.
 static Values lowerThreadAmax(NVVMBuilder &builder, ThreadAmaxOp op,
                               ThreadAmaxOp::Adaptor adaptor) {
   QuantizeRecipe recipe;
@@ -240,7 +238,7 @@ static Values lowerAtomicMax(NVVMBuilder &builder, AtomicMaxOp op,
   return {};
 }
 
-/// Upstream's lowering orders other accesses and is for the whole system, which
+/// Upstream's lowering also orders other accesses and uses system scope, which
 /// LLVM drops for this target.
 static Values lowerAtomicAdd(NVVMBuilder &builder, memref::AtomicRMWOp op,
                              memref::AtomicRMWOp::Adaptor adaptor) {

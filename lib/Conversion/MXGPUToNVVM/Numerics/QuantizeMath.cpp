@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Maxima and scales are computed on bits, so that nothing depends on how
-// subnormals or NaN are compared. QuantizeElements.cpp makes elements with
-// them.
+// Maxima and scales are computed on bits, independent of float comparisons of
+// subnormals and NaN. Elements are computed in QuantizeElements.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,7 +48,7 @@ int64_t QuantizeRecipe::elementBits() const {
   return isa<Float4E2M1FNType>(element) ? 4 : 8;
 }
 
-/// bf16 pairs are multiplied as they are, unless the factor has more bits.
+/// Returns true for bf16 pairs with a power-of-two factor.
 bool QuantizeMath::isScaledInPairs() const {
   return recipe.input.isBF16() && !recipe.isRelative;
 }
@@ -68,8 +67,8 @@ bool QuantizeMath::isRoundedInPairs() const {
 // Maxima
 //===----------------------------------------------------------------------===//
 
-/// The larger magnitudes of two words. As integers for NVFP4, whose lanes hold
-/// whole blocks: ptxas then needs fewer registers.
+/// Returns the larger magnitudes of two words. NVFP4 compares integers, for
+/// which ptxas needs fewer registers.
 Value QuantizeMath::combine(Value a, Value b) {
   if (!recipe.isRelative)
     return builder.largerMagnitude(a, b, recipe.input);
@@ -82,8 +81,8 @@ Value QuantizeMath::combine(Value a, Value b) {
   return LLVM::BitcastOp::create(builder, builder.getI32Type(), max);
 }
 
-/// Without the sign, the bits of floats are ordered as unsigned integers: NaN,
-/// infinity, finite numbers.
+/// Float bits without sign are ordered as unsigned integers: NaN, infinity,
+/// finite numbers.
 Value QuantizeMath::getMaximum(ArrayRef<Value> words) {
   Value mask = builder.i32(recipe.inWord() == 1 ? 0x7FFFFFFF : 0x7FFF7FFF);
   Value maximum;
@@ -103,7 +102,7 @@ Value QuantizeMath::shareMaximum(Value maximum, uint64_t lanes) {
   return maximum;
 }
 
-/// One half of a word as an f32.
+/// Converts a half of a word to f32.
 Value QuantizeMath::toFloat(Value word, unsigned half) {
   if (recipe.input.isF16()) {
     Type pair = VectorType::get({2}, recipe.input);
@@ -157,7 +156,7 @@ Value QuantizeMath::multiply(Value a, float b) {
       arith::ConstantOp::create(builder, builder.getF32FloatAttr(b)));
 }
 
-/// a * fl(1 / max), rounded up to a power of two: 255 for NaN, 254 for
+/// Computes a * fl(1 / max), rounded up to a power of two: 255 for NaN, 254 for
 /// infinity. 2^-127, byte 0, is the subnormal 0x00400000.
 Value QuantizeMath::getScaleByteUp(Value bits, const ScaleRecipe &scale) {
   Value quotient =
@@ -179,8 +178,8 @@ Value QuantizeMath::getScaleByteUp(Value bits, const ScaleRecipe &scale) {
   return select(isNaN, builder.i32(255), byte);
 }
 
-/// The exponent of a, or of a rounded to the element's mantissa, minus that of
-/// the largest element.
+/// Computes the exponent of a, or of a rounded to the element's mantissa, minus
+/// that of the largest element.
 Value QuantizeMath::getScaleByteDown(Value bits, const ScaleRecipe &scale) {
   uint32_t carry = scale.getCarry(ScaleRecipe::Rounding(recipe.rounding));
   Value rounded = carry ? builder.add(bits, builder.i32(carry)) : bits;
@@ -194,8 +193,8 @@ Value QuantizeMath::getScaleByteDown(Value bits, const ScaleRecipe &scale) {
   return select(isNaN, builder.i32(255), byte);
 }
 
-/// The factor 2^(127 - byte) has an exponent field of 254 - byte, except that
-/// byte 254 needs a subnormal and 255 is NaN.
+/// The factor 2^(127 - byte) has the exponent field 254 - byte, except for a
+/// subnormal at byte 254 and NaN at 255.
 BlockScale QuantizeMath::getPowerOfTwoScale(Value bits) {
   const ScaleRecipe &scale = recipe.element.isInteger()
                                  ? getInt8ScaleRecipe()
@@ -211,9 +210,9 @@ BlockScale QuantizeMath::getPowerOfTwoScale(Value bits) {
   return {byte, fromBits(factor), isNaN};
 }
 
-/// RN(encode / scale) for an E4M3 scale above 0. The quotient of a reciprocal
-/// that is right but for its last bits and one correction by the exact
-/// remainder; where that could leave the normal numbers, a division.
+/// Computes RN(encode / scale) for an E4M3 scale above 0, by an approximate
+/// reciprocal and a correction with the exact remainder, or by a division if an
+/// intermediate could be subnormal.
 Value QuantizeMath::divideByScale(Value encode, Value scale) {
   Value bits = toFloatBits(encode);
   // From 2^-64 to below 2^64.
@@ -240,7 +239,7 @@ Value QuantizeMath::divideByScale(Value encode, Value scale) {
   return ifOp.getResult(0);
 }
 
-/// s = E4M3(RN(RN(a / 6) * encode)); the factor is encode / s, bounded, or 0.
+/// s = E4M3(RN(RN(a / 6) * encode)). The factor is encode / s, bounded, or 0.
 BlockScale QuantizeMath::getRelativeScale(Value bits, Value encode) {
   const ScaleRecipe &scale = getScaleRecipe(FloatFormat::E2M1);
   Value sixth =
@@ -259,7 +258,7 @@ BlockScale QuantizeMath::getRelativeScale(Value bits, Value encode) {
   return {byte, fromBits(select(isZero, builder.i32(0), quotient)), isNaN};
 }
 
-/// A scale of NaN makes the factor NaN.
+/// A NaN scale makes the factor NaN.
 BlockScale QuantizeMath::getEncodedScale(Value bits) {
   EncodedScale scale = recipe.codec->encode(builder, builder.getLoc(),
                                             recipe.element, fromBits(bits));

@@ -1,14 +1,14 @@
-//===- QuantizeMath.h - Numbers of a quantizer in registers -----*- C++ -*-===//
+//===- QuantizeMath.h - Quantizer arithmetic in registers -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// From the words that a thread holds to maxima, scales and packed elements: the
+// Emits maxima, scales and packed elements from the words of a thread: the
 // recipes of mx.quantize (mx/Support/ScaleRecipe.h) for every input, element
-// type and target. The caller decides how threads share a block.
+// type and target. Callers assign threads to blocks.
 //
-// A word is an i32 with two bf16 or f16, the first in the low half, or with one
-// f32. Along a row, words hold consecutive elements. Of halves, words may also
-// hold two columns, one row each; every column then has a scale of its own.
+// A word is an i32 with two bf16 or f16, the first in the low half, or an f32.
+// Along a row, words hold consecutive elements. Alternatively the halves hold
+// two columns of a row, each column with its own scale.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,79 +29,77 @@ struct ScaleRecipe;
 
 namespace mx::mxgpu {
 
-/// Whether the target of an operation's gpu.module has cvt from and to elements
-/// of 4 and 6 bits and from and to E8M0.
+/// Returns true if the chip of the enclosing gpu.module converts 4-bit and
+/// 6-bit elements and E8M0 by cvt.
 bool hasNarrowConversions(mlir::Operation *op);
 
-/// What elements of a float type are.
+/// Returns the format of a float type.
 const FloatFormatInfo &getElementFormat(mlir::Type element);
 
-/// What is quantized to what, and what the target does by itself.
+/// Input and element types, and capabilities of the target.
 struct QuantizeRecipe {
   mlir::Type input;   ///< bf16, f16 or f32
-  mlir::Type element; ///< one of the five float types, or i8
+  mlir::Type element; ///< One of five float types, or i8.
   ScaleRounding rounding = ScaleRounding::Ceil;
-  bool isRelative = false;           ///< Factors are no powers of two.
-  const ScaleCodec *codec = nullptr; ///< of a format beside the table
-  /// The target has cvt to e2m1, e2m3, e3m2 and ue8m0.
+  bool isRelative = false;           ///< factors are not powers of two
+  const ScaleCodec *codec = nullptr; ///< for formats outside of the table
+  /// True if the target supports cvt to e2m1, e2m3, e3m2 and ue8m0.
   bool narrowConversions = false;
 
-  /// For an operation inside a gpu.module, whose target decides.
+  /// Returns the recipe for the target of the enclosing gpu.module.
   static QuantizeRecipe get(mlir::Operation *op, mlir::Type input,
                             mlir::Type element, mlir::Type scale,
                             ScaleRounding rounding);
 
-  /// The format of elements that are floats.
+  /// Returns the format of float elements.
   const FloatFormatInfo &getFormat() const;
-  /// Numbers in a word of the input: 2 or 1.
+  /// Returns the numbers per input word: 2 or 1.
   int64_t inWord() const { return input.isF32() ? 1 : 2; }
-  /// Bits that an element takes in memory: 4 or 8.
+  /// Returns the bits of an element in memory: 4 or 8.
   int64_t elementBits() const;
 };
 
-/// Bits of a scale (i32) as the scale type.
+/// Converts the bits of a scale (i32) to the scale type.
 mlir::Value toScale(NVVMBuilder &builder, mlir::Value bits, mlir::Type scale);
 
-/// The scale of a block.
 struct BlockScale {
   mlir::Value bits;   ///< i32
-  mlir::Value factor; ///< f32: what elements are multiplied with
+  mlir::Value factor; ///< f32 multiplier of elements.
   mlir::Value isNaN;  ///< i1: all elements become the type's NaN
 };
 
-/// What elements are rounded by if not to nearest even: a seed, and the linear
-/// index in the tensor of the first of some elements (i64), by which it grows
-/// from each to the next.
+/// Stochastic rounding: a seed, the linear index (i64) of the first element in
+/// the tensor, and its increment per element.
 struct RandomNumbers {
   mlir::Value seed, first, stride;
 };
 
-/// Builds the instructions of one recipe.
+/// Builds the instructions of a recipe.
 class QuantizeMath {
 public:
   QuantizeMath(NVVMBuilder &builder, const QuantizeRecipe &recipe)
       : builder(builder), recipe(recipe) {}
 
-  /// Largest magnitudes in `words`, as a word: of the low and of the high
-  /// halves, or of all.
+  /// Returns the largest magnitudes in `words` as a word: separately for low
+  /// and high halves, or of all.
   mlir::Value getMaximum(llvm::ArrayRef<mlir::Value> words);
-  /// The largest of such words of `lanes` adjacent lanes, for all of them.
+  /// Returns the maximum over `lanes` adjacent lanes in all of them.
   mlir::Value shareMaximum(mlir::Value maximum, uint64_t lanes);
-  /// The maximum of a row's block as the bits of an f32, from such a word.
+  /// Converts such a word to the maximum of a row's block, as bits of an f32.
   mlir::Value getRowMaximum(mlir::Value maximum);
-  /// That of a column: of the low (0) or of the high halves (1).
+  /// Returns the maximum of a column: of the low (0) or the high halves (1).
   mlir::Value getColumnMaximum(mlir::Value maximum, unsigned half);
 
-  /// The scale of a block whose largest magnitude has these bits (i32);
-  /// `encode` is NVFP4's factor of the tensor (f32).
+  /// Computes the scale of a block from the bits (i32) of its largest
+  /// magnitude; `encode` is NVFP4's factor of the tensor (f32).
   BlockScale getScale(mlir::Value maximumBits, mlir::Value encode = {});
 
-  /// The elements of a row's words, packed into words in their order. There are
-  /// as many as make whole words.
+  /// Converts a row's words to packed elements in order. Their number must fill
+  /// whole words.
   llvm::SmallVector<mlir::Value>
   convertRow(llvm::ArrayRef<mlir::Value> words, const BlockScale &scale,
              std::optional<RandomNumbers> random = {});
-  /// The elements of two columns, likewise: of the low and of the high halves.
+  /// Converts two columns, the low and the high halves, to packed elements.
   std::array<llvm::SmallVector<mlir::Value>, 2>
   convertColumns(llvm::ArrayRef<mlir::Value> words,
                  const std::array<BlockScale, 2> &scales,
@@ -110,12 +108,12 @@ public:
 private:
   using Values = llvm::SmallVector<mlir::Value>;
 
-  // How a recipe's elements come about.
+  // Conversion of elements.
   bool isScaledInPairs() const;
   bool isConvertedByTarget() const;
   bool isRoundedInPairs() const;
 
-  // Short forms.
+  // Builder shorthands.
   mlir::Value select(mlir::Value condition, mlir::Value yes, mlir::Value no);
   mlir::Value compare(mlir::arith::CmpIPredicate predicate, mlir::Value a,
                       int64_t b);
@@ -160,16 +158,16 @@ private:
   QuantizeRecipe recipe;
 };
 
-/// Builds the values of codes, which are exact in f32, and so is their product
-/// with a scale: at most 8 bits of significand, and down to 2^-143.
+/// Decodes elements. Values of codes are exact in f32, and so is the
+/// multiplication by a scale: at most 8 bits of significand, down to 2^-143.
 class DequantizeMath {
 public:
   DequantizeMath(NVVMBuilder &builder, mlir::Type element, bool hasConversions)
       : builder(builder), element(element), hasConversions(hasConversions) {}
 
-  /// All elements of some words as f32, MXINT8 times 64.
+  /// Returns all elements of words as f32, with MXINT8 multiplied by 64.
   llvm::SmallVector<mlir::Value> decode(llvm::ArrayRef<mlir::Value> words);
-  /// The scale, an integer of its width, as f32, MXINT8's by 64.
+  /// Converts the bits of a scale to f32, divided by 64 for MXINT8.
   mlir::Value decodeScale(mlir::Value bits, const BlockFormat &format);
 
 private:

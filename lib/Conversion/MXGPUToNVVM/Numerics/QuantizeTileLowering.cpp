@@ -1,12 +1,11 @@
-//===- QuantizeTileLowering.cpp - Fragments of tiles in shared memory -----===//
+//===- QuantizeTileLowering.cpp - Quantizer accesses to shared memory -----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Where a thread's fragment of a tile lies, given that bulk copies permute the
-// 16-byte chunks of a row by the row's number (PTX ISA, Swizzling modes): bits
-// 7 and up of an address are added to bits 4 and up, without carry. A fragment
-// begins at a multiple of its shape, so that within it the permutation of a row
-// or chunk is a constant more.
+// Addresses a thread's fragment of a swizzled tile: bulk copies xor address
+// bits from 7 on into the bits from 4 on (PTX ISA, Swizzling modes). A fragment
+// starts at a multiple of its shape, so the swizzle of its rows and chunks
+// differs by constants.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +21,7 @@ using namespace mx::mxgpu;
 
 namespace {
 
-/// The accesses by which one thread moves a fragment.
+/// Accesses of a thread to a fragment.
 class Fragment {
 public:
   Fragment(NVVMBuilder &builder, BufferType buffer, VectorType type,
@@ -54,13 +53,13 @@ public:
   }
 
   int64_t getRows() const { return shape[0]; }
-  /// Words that one access moves, and accesses in a row.
+  /// Returns the words of an access.
   int64_t getWords() const { return std::min<int64_t>(fragmentBytes, 16) / 4; }
   int64_t getChunks() const { return fragmentBytes / (4 * getWords()); }
   int64_t getTotalWords() const { return getRows() * getChunks() * getWords(); }
 
-  /// The pointer of an access: registers for the few constants of the
-  /// permutation, the row as part of the instruction.
+  /// Returns the pointer of an access. Each distinct constant of the
+  /// permutation needs a register; the row is an immediate offset.
   Value getPointer(int64_t row, int64_t chunk) {
     int64_t change = ((row * rowBytes >> 3) & mask) ^ (chunk * 16);
     Value &pointer = pointers[change];
@@ -88,7 +87,7 @@ static VectorType flatten(Type type) {
   return VectorType::get(vector.getNumElements(), vector.getElementType());
 }
 
-/// A vector of `type` from its words, and back.
+/// Convert between a vector of `type` and its words.
 static Value fromWords(NVVMBuilder &builder, ArrayRef<Value> words,
                        VectorType type) {
   Value vector = joinWords(builder, words, flatten(type));
@@ -100,7 +99,7 @@ static SmallVector<Value> toWords(NVVMBuilder &builder, Value value) {
                                  builder, flatten(value.getType()), value));
 }
 
-/// The lowest `bits` of a word, all or none where there are more or fewer.
+/// Returns the lowest `bits` of a word, clamped to 0 and 32.
 static Value getLowBits(NVVMBuilder &builder, Value bits) {
   Value some = builder.sub(builder.shiftLeft(builder.i32(1), bits), 1);
   auto compare = [&](arith::CmpIPredicate predicate, int64_t bound) -> Value {
@@ -112,9 +111,8 @@ static Value getLowBits(NVVMBuilder &builder, Value bits) {
                         builder.i32(0));
 }
 
-/// The words are lines of elements: in each, those from number `left`
-/// (i32, signed) on become 0. Mostly there are none, and one branch leaves all
-/// as they are.
+/// Clears the elements from number `left` (i32, signed) on in each line of
+/// words. A branch skips the usual case without such elements.
 static void clearBehind(NVVMBuilder &builder, SmallVector<Value> &words,
                         Value left, int64_t lines, int64_t elementBits,
                         int64_t elements) {
@@ -183,14 +181,14 @@ lowerStoreFragmentShared(StoreSharedOp op, StoreSharedOp::Adaptor adaptor,
   return success();
 }
 
-/// Scales lie where mx/Support/ScaleLayout.h says.
+/// Stores a scale in the layout of mx/Support/ScaleLayout.h.
 static Values lowerStoreScale(NVVMBuilder &builder, StoreScaleOp op,
                               StoreScaleOp::Adaptor adaptor) {
   Int row(builder, builder.toI32(adaptor.getRow()));
   Int block(builder, builder.toI32(adaptor.getBlock()));
   ArrayRef<int64_t> shape = op.getBuffer().getType().getShape();
   Value start = adaptor.getBuffer();
-  if (shape.size() == 3) { // a matrix of tiles
+  if (shape.size() == 3) { // matrix of tiles
     Int tile = row / kScaleTileRows * shape[1];
     start = builder.offset(start, (tile + block / kScaleTileBlocks) * shape[2]);
   }
@@ -213,8 +211,8 @@ static Value joinScales(NVVMBuilder &builder, QuantizeColumnsOp op,
   return vector::FromElementsOp::create(builder, type, scales);
 }
 
-/// A column has its own scale. Halves stand in pairs of columns in
-/// their words, so that what is done to a word is done to both.
+/// Quantizes columns, each with its own scale. Words hold pairs of columns, so
+/// an instruction on a word processes both.
 static Values lowerQuantizeColumns(NVVMBuilder &builder, QuantizeColumnsOp op,
                                    QuantizeColumnsOp::Adaptor adaptor,
                                    const TypeConverter &converter) {
@@ -252,7 +250,7 @@ static Values lowerQuantizeColumns(NVVMBuilder &builder, QuantizeColumnsOp op,
       llvm::append_range(packed, column);
     bytes = {scales[0].bits, scales[1].bits};
   }
-  if (left) // NaN for a scale of NaN
+  if (left) // NaN for a NaN scale
     clearBehind(builder, packed, left, input.getDimSize(1),
                 recipe.elementBits(), block);
   auto elementsType =

@@ -1,10 +1,6 @@
 //===- Rounding.cpp - Rounding without cvt --------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-//
-// See the header.
-//
-//===----------------------------------------------------------------------===//
 
 #include "Rounding.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -15,7 +11,7 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 //===----------------------------------------------------------------------===//
-// One number or two
+// Rounding of a value or a pair
 //===----------------------------------------------------------------------===//
 
 Value NarrowRounding::number(float value) {
@@ -27,7 +23,7 @@ Value NarrowRounding::number(float value) {
                                   DenseElementsAttr::get(type, one));
 }
 
-/// The same bits for every number of a word.
+/// Repeats bits for every number of a word.
 Value NarrowRounding::repeat(uint32_t bits) {
   return builder.i32(int32_t(pairs ? bits * 0x10001u : bits));
 }
@@ -47,7 +43,7 @@ Value NarrowRounding::scaleAndAdd(Value y, float factor, float addend) {
   return LLVM::FMAOp::create(builder, y, number(factor), number(addend));
 }
 
-/// The larger or smaller ones of unsigned integers where numbers stood.
+/// Emits minima or maxima of unsigned integers.
 template <typename MinMaxOp>
 Value NarrowRounding::compareBits(Value a, Value b) {
   if (!pairs)
@@ -58,7 +54,7 @@ Value NarrowRounding::compareBits(Value a, Value b) {
       LLVM::BitcastOp::create(builder, halves, b).getResult()));
 }
 
-/// Of a number and NaN, the number.
+/// Returns the smaller value; NaN loses against numbers.
 Value NarrowRounding::min(Value a, Value b) {
   return LLVM::MinNumOp::create(builder, a, b);
 }
@@ -68,9 +64,9 @@ Value NarrowRounding::min(Value a, Value b) {
 //===----------------------------------------------------------------------===//
 
 /// Subnormals and the first binade are multiples of the smallest number, the
-/// next ones of 2 and 4 times that, at codes that begin 2^m and 2^(m+1) lower.
-/// A number that is beyond a binade's end gets too large a code by its ulp, so
-/// that the right code is the least of the three.
+/// next binades of 2 and 4 times that, at codes that begin 2^m and 2^(m+1)
+/// lower. A number beyond the end of a binade gets too large a code with its
+/// ulp, so the correct code is the smallest of the three.
 Value NarrowRounding::roundTwoExponentBits(const FloatFormatInfo &format,
                                            Value magnitude) {
   Value y = toNumber(magnitude);
@@ -84,7 +80,7 @@ Value NarrowRounding::roundTwoExponentBits(const FloatFormatInfo &format,
   return builder.andBits(toBits(least), repeat(all));
 }
 
-/// Positive floats are in the order of their bits, and NaN is above them all.
+/// Positive floats are ordered by their bits, with NaN above all.
 Value NarrowRounding::roundE2M1(Value number) {
   const FloatFormatInfo &format = getInfo(FloatFormat::E2M1);
   Value y = LLVM::FAbsOp::create(builder, number);
@@ -97,17 +93,17 @@ Value NarrowRounding::roundE2M1(Value number) {
   return least;
 }
 
-/// Normal numbers are rounded as integers on their bits. That gives codes which
-/// are too small for subnormals, and multiples of the smallest number codes
-/// which are too large for all but them: the larger one of the first and of the
-/// second, unless that is beyond them, is right. Both are compared with the
-/// difference of the exponents' biases added, which makes them positive.
+/// Rounds normal numbers as integers on their bits, which gives too small codes
+/// for subnormals. Rounding to multiples of the smallest number gives too large
+/// codes for all others. The larger of both, with the second limited to
+/// subnormals, is correct. Both are compared with the difference of the
+/// exponent biases added, so that they are positive.
 Value NarrowRounding::roundOnBits(const FloatFormatInfo &format,
                                   Value magnitude) {
   unsigned m = format.mantissaBits, dropped = mantissaBits() - m;
   uint32_t bias = uint32_t(127 - format.bias) << m;
-  // Half a unit less one, plus the last bit kept: to nearest even. No carry
-  // leaves a number, whose sign bit is 0.
+  // Add half a unit less one, plus the last kept bit: to nearest even. The sign
+  // bit is 0, so no carry leaves a value.
   Value shift = builder.i32(dropped);
   Value last = builder.andBits(builder.shiftRight(magnitude, shift), repeat(1));
   Value rounded = builder.add(
@@ -186,8 +182,8 @@ Value StochasticRounding::draw(Value index, Value seed) {
   return counter[0];
 }
 
-/// Drops the last `count` bits, one or more, which a random number of as many
-/// bits decides on. There are 32 of them: what lies below is lost.
+/// Drops the last `count` >= 1 bits and rounds up by comparison with a random
+/// number of as many bits, at most 32.
 Value StochasticRounding::cutOff(Value significand, Value count, Value random) {
   Type i64 = builder.getI64Type();
   Value none = builder.i32(0), most = builder.i32(kRandomBits);
@@ -208,7 +204,7 @@ Value StochasticRounding::cutOff(Value significand, Value count, Value random) {
 }
 
 namespace {
-/// The fields of an f32.
+/// Fields of an f32.
 struct Fields {
   Fields(NVVMBuilder &builder, Value bits) {
     auto mask = [&](Value value, int64_t bits) -> Value {
@@ -217,7 +213,7 @@ struct Fields {
     magnitude = mask(bits, 0x7FFFFFFF);
     field = builder.shiftRight(magnitude, kFloatMantissaBits);
     significand = builder.orBits(mask(bits, kHidden - 1), kHidden);
-    // Zero has no hidden bit; neither have subnormals, which does not matter.
+    // Zero has no hidden bit. Subnormals round to 0 either way.
     Value isZero = builder.isEqual(field, builder.i32(0));
     significand = builder.select(isZero, builder.i32(0), significand);
     isNegative = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, bits,
@@ -230,14 +226,14 @@ struct Fields {
 Value StochasticRounding::round(const FloatFormatInfo &format, Value bits,
                                 Value random) {
   Fields x(builder, bits);
-  // The field that the smallest normal number of the format has as an f32.
+  // f32 exponent field of the smallest normal number of the format.
   Value lowest = builder.i32(kFloatBias + 1 - format.bias);
   Value field = arith::MaxSIOp::create(builder, x.field, lowest);
   Value count =
       builder.add(builder.sub(field, x.field),
                   builder.i32(kFloatMantissaBits - format.mantissaBits));
   Value kept = cutOff(x.significand, count, random);
-  // The hidden bit of a normal number is its exponent's first step.
+  // The hidden bit of a normal number is the first step of its exponent.
   Value steps = builder.sub(field, lowest);
   Value code = builder.add(kept, builder.shiftLeft(steps, format.mantissaBits));
   code = builder.min(code, format.maxCode);
@@ -249,8 +245,8 @@ Value StochasticRounding::round(const FloatFormatInfo &format, Value bits,
   return builder.select(isNaN, builder.i32(format.nanCode), code);
 }
 
-/// Counted in 1/64 the value is significand * 2^(field - 144). Anything that
-/// loses less than 17 bits is beyond 127.
+/// The value is significand * 2^(field - 144) in units of 1/64. Values that
+/// lose fewer than 17 bits exceed 127.
 Value StochasticRounding::roundInt8(Value bits, Value random) {
   Fields x(builder, bits);
   Value count = arith::MaxSIOp::create(

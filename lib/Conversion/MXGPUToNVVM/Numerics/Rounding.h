@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// To nearest even for E2M1, E2M3, E3M2 and MXINT8 on targets whose cvt does not
-// know them: by the adder, since a sum in [2^p, 2^(p+1)), p being the number of
-// mantissa bits, is an integer whose value is in its low bits.
+// Rounds to nearest even for E2M1, E2M3, E3M2 and MXINT8 on targets without cvt
+// for these types, by the adder: a sum in [2^p, 2^(p+1)), with p mantissa bits,
+// is an integer with its value in the low bits.
 //
-// By random numbers for mx.quantize with a seed: one below the kept bits of a
-// significand is added before the rest is cut off. On integers, for every
-// target: conversions that take random bits use fewer of them.
+// Rounds stochastically for mx.quantize with a seed: a random number below the
+// kept bits of a significand is added before truncation. Integer arithmetic
+// serves every target, since conversions with random bits use fewer bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,30 +20,28 @@
 
 namespace mx::mxgpu {
 
-/// Builds the code of f32 values, or those of pairs of bf16, whose bits stand
-/// in an i32. Codes have their sign, and stand where the numbers stood, with
-/// zeros above them.
+/// Builds the codes of an f32, or of a pair of bf16, given as an i32. Signed
+/// codes are in the low bits of the word or of each half, with zeros above.
 class NarrowRounding {
 public:
   NarrowRounding(NVVMBuilder &builder, bool pairs)
       : builder(builder), pairs(pairs) {}
 
-  /// The code in a format of 2 or 3 exponent bits without NaN and infinity,
-  /// saturated. Signs are taken from the bits of `signs`, which has all but
-  /// them 0, so that NaN may have none.
+  /// Returns the saturated code in a format of 2 or 3 exponent bits without NaN
+  /// and infinity. `signs` contains only the sign bits, which may be 0 for NaN.
   mlir::Value round(const FloatFormatInfo &format, mlir::Value bits,
                     mlir::Value signs);
-  /// Where the signs of codes of this width stand (i32).
+  /// Returns the sign bits of the values (i32).
   uint32_t getSignMask() const { return pairs ? 0x80008000u : 0x80000000u; }
 
-  /// The bits of a large f32 whose low ones are the code of the f32's
-  /// magnitude; the others are kIntegerBits.
+  /// Returns the bits of a large f32: the code of the magnitude in the low
+  /// bits, and kIntegerBits.
   mlir::Value roundE2M1(mlir::Value number);
-  /// Those of 2^23.
+  /// Bits of 2^23 as f32.
   static constexpr uint32_t kIntegerBits = 0x4B000000;
 
-  /// The number nearest to 64 times the f32, saturated to +-127, in the low
-  /// byte. Anything for NaN.
+  /// Returns 64 times the f32 rounded to an integer, saturated to +-127, in the
+  /// low byte. The result is unspecified for NaN.
   mlir::Value roundInt8(mlir::Value number);
 
 private:
@@ -60,7 +58,7 @@ private:
                                    mlir::Value magnitude);
   mlir::Value roundOnBits(const FloatFormatInfo &format, mlir::Value magnitude);
 
-  /// Mantissa bits of the numbers, and the power of two that has an ulp of 1.
+  /// Returns the mantissa bits, and the power of two with an ulp of 1.
   unsigned mantissaBits() const { return pairs ? 7 : 23; }
   float integers() const { return pairs ? 0x1p7f : 0x1p23f; }
 
@@ -72,14 +70,14 @@ class StochasticRounding {
 public:
   explicit StochasticRounding(NVVMBuilder &builder) : builder(builder) {}
 
-  /// The random word (i32) of the element with a linear index; i64 both.
+  /// Returns the random word (i32) of the element with a linear index (i64).
   mlir::Value draw(mlir::Value index, mlir::Value seed);
 
-  /// The saturated code of an f32 (its bits and `random` are i32) in the low
-  /// bits of a word.
+  /// Returns the saturated code of an f32 in the low bits of a word. The f32's
+  /// bits and `random` are i32.
   mlir::Value round(const FloatFormatInfo &format, mlir::Value bits,
                     mlir::Value random);
-  /// The same as a multiple of 1/64. Anything for NaN.
+  /// Returns the code as a multiple of 1/64. The result is unspecified for NaN.
   mlir::Value roundInt8(mlir::Value bits, mlir::Value random);
 
 private:

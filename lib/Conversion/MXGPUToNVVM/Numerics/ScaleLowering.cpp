@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Scales lie in a matrix, or in tiles (mx/Support/ScaleLayout.h). Four lanes,
-// or groups of lanes, gather those that are adjacent in a tile.
+// Scales form a matrix or tiles (mx/Support/ScaleLayout.h). Four lanes, or
+// groups of lanes, gather adjacent scales of a tile.
 //
-// Operands in f16 are exact where the scales of a tile lie within a range: a
-// kernel finds the range of each tile, and the next one decides by it.
+// Operands in f16 are exact if the scales of a tile are within a range. A
+// kernel computes the range of each tile, and the next kernel tests it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,12 +23,12 @@ using namespace mx::mxgpu;
 // Scales
 //===----------------------------------------------------------------------===//
 
-/// The integer of the width of a scale.
+/// Returns the integer type of a scale's width.
 static IntegerType getBitsType(NVVMBuilder &builder, Type scale) {
   return builder.getIntegerType(scale.getIntOrFloatBitWidth());
 }
 
-/// The global address of scale number `offset`.
+/// Returns the global address of scale number `offset`.
 static Value getScaleAddress(NVVMBuilder &builder, Value scales, Value offset) {
   int64_t bytes =
       getElementTypeOrSelf(scales.getType()).getIntOrFloatBitWidth() / 8;
@@ -37,7 +37,7 @@ static Value getScaleAddress(NVVMBuilder &builder, Value scales, Value offset) {
   return getGlobalAddress(builder, scales, offset);
 }
 
-/// In a matrix with any strides, as a slice has them.
+/// Returns the address in a matrix with arbitrary strides, such as a slice.
 static Value getPlaceInMatrix(NVVMBuilder &builder, Value matrix, Value row,
                               Value column) {
   if (cast<MemRefType>(matrix.getType()).getLayout().isIdentity())
@@ -51,10 +51,10 @@ static Value getPlaceInMatrix(NVVMBuilder &builder, Value matrix, Value row,
 
 namespace {
 
-/// The place of a scale among scales.
+/// Position of a scale in memory.
 struct ScalePlace {
   Value offset;
-  Value exists; // whether the memory has such a scale
+  Value exists; // true if the scale exists in memory
 
   static ScalePlace get(NVVMBuilder &builder, Value scales, Value row,
                         Value block) {
@@ -97,7 +97,8 @@ static Values lowerLoadScale(NVVMBuilder &builder, LoadScaleOp op,
   return {builder.bitcast(op.getType(), bits)};
 }
 
-/// Packs the scales of four groups into one word, with 0 for missing scales.
+/// Packs the scales of four groups of lanes into a word, with 0 for missing
+/// scales.
 static Value gather(NVVMBuilder &builder, Value byte, Value isScale,
                     int64_t lanes) {
   Value word = arith::ExtUIOp::create(builder, builder.getI32Type(), byte);
@@ -134,28 +135,27 @@ static Values lowerStoreScales(NVVMBuilder &builder, StoreScalesOp op,
 }
 
 //===----------------------------------------------------------------------===//
-// Windows
+// Ranges
 //===----------------------------------------------------------------------===//
 
-/// Powers of two above the largest scale that f16 has room for: 448 * 2^7. As
-/// many are above the largest one whose multiplier bf16 has room for: 2^7 times
-/// 2^120, as elements have their fields where those of bf16 are.
+/// Binades above the reference in f16, 448 * 2^7, and in bf16, whose largest
+/// multiplier is 2^7 * 2^120 because elements are placed at the fields of bf16.
 static constexpr int64_t kAbove = 7;
 
-/// The largest scale. With it and the least ones below, sums of products of two
-/// operands are normal f32 values, relative to references or not.
+/// Largest scale. With the lower bounds below, sums of products of two operands
+/// are normal f32 values, with and without references.
 static constexpr int64_t kMost = 169;
 
-/// Powers of two below the reference that a smallest scale may be. In f16 the
-/// smallest element of f8E4M3FN, 2^-9, is then still a normal number: the
-/// tensor core aligns subnormal ones as if they were 2^-14, and loses bits of
-/// what it adds to them. In bf16 sums bind: the least product is 2^-126.
+/// Binades of the smallest scale below the reference. In f16 the smallest
+/// f8E4M3FN element, 2^-9, then stays normal: the tensor core aligns subnormals
+/// as if they were 2^-14 and loses bits of other terms. In bf16 the smallest
+/// product, 2^-126, is the limit.
 static constexpr int64_t kBelowInF16 = 5, kBelowInBF16 = 54;
 
-/// In f16 a tile whose reference is less does not fit; in bf16 it takes this.
+/// Smallest reference: tiles below do not fit in f16, and are clamped in bf16.
 static constexpr int64_t kLeastInF16 = 87, kLeastInBF16 = 127;
 
-/// Bytes of a row of a table, which is read at once.
+/// Bytes of a table row, loaded by a single access.
 static constexpr int64_t kRowBytes = 16;
 
 static Values lowerLoadScaleRange(NVVMBuilder &builder, LoadScaleRangeOp op,

@@ -1,10 +1,10 @@
-//===- BarrierLowering.cpp - Stages and barriers to NVVM ------------------===//
+//===- BarrierLowering.cpp - Lowering of stages and barriers --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A stage in shared memory is known by the address at which it starts, so that
-// its buffers and barriers are constants away; one in tensor memory, or for
-// bulk stores, by its number.
+// Roles identify a stage in shared memory by its start address, with buffers
+// and barriers at constant offsets, and a stage in tensor memory or for bulk
+// stores by its number.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,20 +28,19 @@ namespace mx::mxgpu {
 } // namespace mx::mxgpu
 
 //===----------------------------------------------------------------------===//
-// Fences, waits and arrivals that add nothing
+// Redundant fences, waits and arrivals
 //===----------------------------------------------------------------------===//
 
-// Looks along each block for two operations of a kind with nothing between
-// them that touches memory: what the second one orders, the first one has
-// ordered.
+// Finds two operations of a kind in a block without memory accesses between
+// them. The second is redundant.
 
-/// Fences of one thread, which a second of the same kind adds nothing to.
+/// Returns true for idempotent fences of a thread.
 static bool isFence(Operation *op) {
   return isa<NVVM::FenceProxyOp, NVVM::Tcgen05FenceOp>(op);
 }
 
-/// Whether `later`, with only operations that touch no memory since `earlier`,
-/// says nothing new.
+/// Returns true if `later` is redundant after `earlier` without memory accesses
+/// between them.
 static bool isRedundant(Operation *earlier, Operation *later) {
   if (!isFence(later) && !isa<WaitOp>(later))
     return false;
@@ -49,7 +48,7 @@ static bool isRedundant(Operation *earlier, Operation *later) {
       earlier, later, OperationEquivalence::IgnoreLocations);
 }
 
-/// Lets `later` arrive for both, if they arrive at one barrier.
+/// Merges two arrivals at the same barrier into `later`.
 static bool merge(Operation *earlier, Operation *later) {
   auto first = dyn_cast<ArriveOp>(earlier), second = dyn_cast<ArriveOp>(later);
   if (!first || !second || first.getBarrier() != second.getBarrier() ||
@@ -62,7 +61,7 @@ static bool merge(Operation *earlier, Operation *later) {
 }
 
 static void simplify(Block &block) {
-  Operation *last = nullptr; // that touched memory
+  Operation *last = nullptr; // last operation with a memory access
   for (Operation &op : llvm::make_early_inc_range(block)) {
     if (op.getNumRegions()) {
       for (Region &region : op.getRegions())
@@ -98,8 +97,8 @@ struct SimplifyBarriersPass final
 // Patterns
 //===----------------------------------------------------------------------===//
 
-/// Whether roles know a stage by the pointer into shared memory at which it
-/// starts, not by its number.
+/// Returns true if roles identify a stage by its start address, false for its
+/// number.
 static bool isKnownByAddress(RingType type) {
   return type.getSpace() == Space::Smem && !type.isStaging();
 }
@@ -111,9 +110,9 @@ Type mx::mxgpu::convertStageType(StageType type) {
   return IntegerType::get(context, 32);
 }
 
-/// What is `offset` bytes from the start of shared memory for the first stage.
-/// The constant is added last, where instructions take it as part of the
-/// address.
+/// Returns the address at `offset` for the first stage, moved to the given
+/// stage. The constant is added last, so that instructions take it as an
+/// immediate.
 static Value getInStage(NVVMBuilder &builder, PlacedRingOp ring, int64_t offset,
                         Value stage) {
   if (isKnownByAddress(ring.getType()))
@@ -123,8 +122,8 @@ static Value getInStage(NVVMBuilder &builder, PlacedRingOp ring, int64_t offset,
       offset);
 }
 
-/// The same place, a constant away from the stage again where it is used: then
-/// the constant is part of the instruction.
+/// Rematerializes an address at its use, so that its constant offset becomes an
+/// immediate.
 static Value atUse(NVVMBuilder &builder, Value pointer) {
   auto [stage, offset] = splitOffset(pointer);
   return builder.offset(stage, offset);
@@ -141,7 +140,7 @@ static Values lowerGetStage(NVVMBuilder &builder, GetStageOp op,
   return {builder.keep(builder.shared(offset))};
 }
 
-/// Bytes from one stage to the next: the ring's, which `first` is of.
+/// Returns the bytes between stages of the ring of `first`.
 static int64_t getStride(AdvanceOp op) {
   return op.getFirst()
       .getDefiningOp<GetStageOp>()
@@ -150,7 +149,7 @@ static int64_t getStride(AdvanceOp op) {
       .getStride();
 }
 
-/// Steps to the next stage; the parity changes with each round.
+/// Steps to the next stage. The parity flips in each round.
 static Values lowerAdvance(NVVMBuilder &builder, AdvanceOp op,
                            AdvanceOp::Adaptor adaptor) {
   Value stage = adaptor.getStage();
@@ -168,7 +167,7 @@ static Values lowerAdvance(NVVMBuilder &builder, AdvanceOp op,
   return {wrapped, flipped};
 }
 
-/// Stage 0 follows stage 1 of the round before.
+/// The predecessor of stage 0 is stage 1 of the previous round.
 static Values lowerPreviousStage(NVVMBuilder &builder, PreviousStageOp,
                                  PreviousStageOp::Adaptor adaptor) {
   Value stage = adaptor.getStage();

@@ -1,10 +1,10 @@
-//===- LowerRings.cpp - Stages of rings become barriers and parities ------===//
+//===- LowerRings.cpp - Lowering of rings to barriers ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Places rings, scales and partial accumulators. Each stage has two barriers:
-// one whose phase completes when the stage is full, one when it is empty. This
-// file counts their arrivals; LowerStages.cpp lowers how the roles use them.
+// Places rings, scales and partial accumulators, and counts the arrivals at the
+// full and empty barriers of each stage. LowerStages.cpp lowers the uses of
+// stages by roles.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,13 +30,13 @@ namespace mx::mxgpu {
 } // namespace mx::mxgpu
 
 //===----------------------------------------------------------------------===//
-// Values that loops and branches carry
+// Values carried by loops and branches
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// What is carried stands before what loops carry already: so LLVM puts
-/// variables that it makes values of, and its order of sums depends on that.
+/// Adds carried values before existing loop-carried values, as LLVM's promotion
+/// of variables does; the order of sums depends on it.
 class Carrier {
 public:
   Carrier(MLIRContext *context, const Changes &changes)
@@ -44,7 +44,7 @@ public:
 
   FailureOr<SmallVector<Value>> carry(Block &block, ValueRange start) {
     SmallVector<Value> values(start);
-    // Known before, because a change erases operations that follow it.
+    // Collected first, because a change erases operations that follow it.
     SmallVector<Operation *> places;
     for (Operation &op : block)
       if (hasChange(op))
@@ -81,7 +81,7 @@ private:
         .wasInterrupted();
   }
 
-  /// Lets the block's terminator pass on what the values are at its end.
+  /// Adds the final values of a block to its terminator.
   LogicalResult carryToEnd(Block &block, ValueRange values) {
     FailureOr<SmallVector<Value>> end = carry(block, values);
     if (failed(end))
@@ -91,8 +91,7 @@ private:
     return success();
   }
 
-  /// The block's new arguments of the types of `values`, from number `first`
-  /// on.
+  /// Adds block arguments with the types of `values`, from number `first` on.
   static ValueRange addArguments(Block &block, unsigned first,
                                  ValueRange values, Location loc) {
     for (auto [i, value] : llvm::enumerate(values))
@@ -100,7 +99,7 @@ private:
     return block.getArguments().slice(first, values.size());
   }
 
-  /// Moves the regions of `op` to `grown`, which has more results.
+  /// Moves the regions of `op` to `grown`, with added results.
   void replace(Operation *op, Operation *grown) {
     for (auto [from, to] :
          llvm::zip_equal(op->getRegions(), grown->getRegions()))
@@ -215,8 +214,8 @@ TensorMemoryOp mx::mxgpu::getTensorMemory(KernelOp kernel) {
 
 namespace {
 
-/// Arrivals that fill a stage: those of the threads that fill it, or one that
-/// announces bytes, of each CTA of a pair whose leader hears of them.
+/// Returns the arrivals that fill a stage: of all producer threads, or an
+/// arrival that announces bytes, from each CTA of a pair.
 int64_t getFillingArrivals(RingType type) {
   int64_t ctas = type.isPair() && !type.isFilledByBoth() ? 2 : 1;
   if (type.getProducer() == AsyncKind::Threads)
@@ -224,15 +223,14 @@ int64_t getFillingArrivals(RingType type) {
   return type.getProducer() == AsyncKind::BulkCopy ? ctas : 1;
 }
 
-/// Arrivals that empty a stage in one CTA.
+/// Arrivals that empty a stage.
 struct EmptyingArrivals {
   int64_t leader = 1;
-  /// Of the other one of a pair, if they differ.
+  /// Arrivals in the other CTA of a pair, if different.
   std::optional<int64_t> other;
 
-  /// Of the roles that empty them, of both CTAs of a pair unless the role is
-  /// the leader's. Stages of one CTA of a pair are emptied by its own roles
-  /// only.
+  /// Counts the consumer roles, in both CTAs of a pair except for roles of the
+  /// leader. Stages of CTA scope are emptied by roles of the same CTA.
   static EmptyingArrivals get(RingOp ring) {
     RingType type = ring.getType();
     if (!type.isEmptiedByThreads() && type.getConsumer() != AsyncKind::Roles)
@@ -256,8 +254,8 @@ struct EmptyingArrivals {
   }
 };
 
-/// Replaces `copy` by a copy to `column` of tensor memory, or to `place` of
-/// several.
+/// Replaces `copy` by a copy to `column` of tensor memory, or to location
+/// `place` of several.
 void lowerCopy(CopyScalesOp copy, int64_t column, Value place) {
   OpBuilder builder(copy);
   auto views = copy.getBuffer().getDefiningOp<StageBuffersOp>();
@@ -269,8 +267,8 @@ void lowerCopy(CopyScalesOp copy, int64_t column, Value place) {
   copy.erase();
 }
 
-/// Lowers `copies` of a role, which share columns from `column` on: the stages
-/// that the role consumes use the places in turn.
+/// Lowers `copies` of a role with shared columns from `column` on. The consumed
+/// stages use the locations in turn.
 LogicalResult lowerCopies(ArrayRef<CopyScalesOp> copies, int64_t column) {
   CopyScalesOp any = copies.front();
   NVVMBuilder builder(any.getLoc(), any.getContext());
@@ -295,7 +293,7 @@ LogicalResult lowerCopies(ArrayRef<CopyScalesOp> copies, int64_t column) {
   return carryThrough(body, start, {isCopy, afterCopy});
 }
 
-/// The warp that allocates tensor memory: the first of the role that fills it.
+/// Returns the allocating warp, the first of the role that fills tensor memory.
 int64_t getAllocatingWarp(KernelOp kernel) {
   int64_t warp = 0;
   kernel.walk([&](ProducerAcquireOp acquire) {
@@ -313,7 +311,7 @@ struct LowerRingsPass final
         return signalPassFailure();
   }
 
-  /// A role that acquires stages of a ring, as its producer or consumer.
+  /// Role that acquires stages of a ring, as producer or consumer.
   using Side = std::tuple<RoleOp, RingOp, unsigned>;
 
   static LogicalResult lower(KernelOp kernel) {
@@ -378,7 +376,7 @@ struct LowerRingsPass final
     return success();
   }
 
-  /// Copies of a role into the same columns share their places.
+  /// Copies of a role to the same columns share locations.
   static LogicalResult lowerScales(KernelOp kernel,
                                    const KernelMemory &memory) {
     llvm::MapVector<std::pair<RoleOp, int64_t>, SmallVector<CopyScalesOp>>
@@ -396,8 +394,8 @@ struct LowerRingsPass final
     return success();
   }
 
-  /// Which stores are a role's is known as long as there are rings, and which
-  /// thread of it is as long as there are roles.
+  /// Fails unless stores and threads of roles are resolved, which is only
+  /// possible while rings and roles exist.
   static LogicalResult verifyThreadsNamed(KernelOp kernel) {
     WalkResult result = kernel.walk([](Operation *op) {
       bool isNamed = llvm::TypeSwitch<Operation *, bool>(op)
@@ -416,7 +414,7 @@ struct LowerRingsPass final
     return failure(result.wasInterrupted());
   }
 
-  /// Creates the ring at its place, with the arrivals of its barriers.
+  /// Creates the placed ring with the arrival counts of its barriers.
   static FailureOr<PlacedRingOp> place(RingOp ring, const RingPlace &at) {
     OpBuilder builder(ring);
     IntegerAttr barriers, full, empty, otherEmpty;

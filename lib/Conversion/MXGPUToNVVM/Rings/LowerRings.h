@@ -1,9 +1,9 @@
-//===- LowerRings.h - What lowers the rings of a role -----------*- C++ -*-===//
+//===- LowerRings.h - Lowering of rings -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Rings with barriers (LowerRings.cpp, LowerStages.cpp) and those for bulk
-// stores, which groups of copies guard (LowerStaging.cpp).
+// Rings with barriers (LowerRings.cpp, LowerStages.cpp), and rings for bulk
+// stores, guarded by bulk groups (LowerStaging.cpp).
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,33 +14,31 @@
 
 namespace mx::mxgpu {
 
-/// How many of the `threads` of a role arrive at a stage's barriers: one of
-/// each warp, or all. Where threads fill stages for threads each arrives for
-/// itself: a warp's barrier before the arrival of one lane may leave no
-/// instruction, and tools that look for races would not see what orders its
-/// accesses.
+/// Returns the number of arrivals of a role with `threads` threads: a thread of
+/// each warp, or all. Between threads every thread arrives, because a syncwarp
+/// before the arrival of a single lane may leave no instruction, and race
+/// detectors would miss the ordering.
 int64_t getArrivals(RingType type, int64_t threads);
 
-/// Lowers how `role` uses the stages of a ring with barriers, as its producer
-/// or as its consumer. All its acquires take the stages in turn.
+/// Lowers the uses of a ring with barriers by `role`, as its producer or
+/// consumer. All acquires use the stages in turn.
 llvm::LogicalResult lowerStages(RingOp ring, RoleOp role, bool isProducer);
 
-/// Lowers what `role` does with a ring for bulk stores. All places take the
-/// stages in turn.
+/// Lowers the uses of a ring for bulk stores in `role`. All takes share the
+/// sequence of stages.
 llvm::LogicalResult lowerStaging(RingOp ring, RoleOp role);
 
-/// Replaces the stage and the buffers that `take` gives, and erases it; no
-/// buffers where theirs have no uses any more.
+/// Replaces the results of `take` and erases it. `buffers` may be empty if
+/// unused.
 void replaceTake(mlir::Operation *take, mlir::Value stage,
                  mlir::ValueRange buffers);
 
-/// Calls `body` where one thread of each warp stands, the same one each time.
+/// Builds `body` for an elected thread of each warp, the same in all calls.
 void byElected(NVVMBuilder &builder, llvm::function_ref<void()> body);
 
-/// A role keeps a few values that change as it runs, like its place in a ring.
-/// They are made arguments and results of the loops and branches on the way.
-/// This says which operations change the values, and what the values are after
-/// one.
+/// Changes of mutable values of a role, such as its position in a ring, which
+/// become arguments and results of loops and branches: the operations that
+/// change them, and the values afterwards.
 struct Changes {
   llvm::function_ref<bool(mlir::Operation *)> isChange;
   llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Operation *,
@@ -48,9 +46,8 @@ struct Changes {
       change;
 };
 
-/// Carries `values` through `block` and the scf.for, scf.if and scf.while in
-/// it; returns what they are at its end. Fails with an error at any other
-/// operation that has a change in it.
+/// Carries `values` through `block` and its scf.for, scf.if and scf.while, and
+/// returns the final values. Fails at other operations that contain changes.
 llvm::FailureOr<llvm::SmallVector<mlir::Value>>
 carryThrough(mlir::Block &block, mlir::ValueRange values,
              const Changes &changes);

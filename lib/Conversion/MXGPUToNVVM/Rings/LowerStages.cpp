@@ -1,11 +1,11 @@
-//===- LowerStages.cpp - How a role uses the stages of a ring -------------===//
+//===- LowerStages.cpp - Lowering of a role's stages ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Acquires become waits, commits and releases become arrivals. Loops carry the
-// role's next stage and the parity that it will wait for; a producer begins
-// with the phase before the first, which is complete from the start (PTX ISA,
-// mbarrier.test_wait), so that all stages begin empty.
+// Lowers acquires to waits, and commits and releases to arrivals. Loops carry
+// the next stage of the role and the parity of its wait. A producer begins with
+// the phase before the first, which counts as complete (PTX ISA,
+// mbarrier.test_wait), so all stages are initially empty.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,15 +29,15 @@ void onLeader(NVVMBuilder &builder, llvm::function_ref<void()> body) {
   body();
 }
 
-/// Whether the tensor core fills or empties the stages: its accesses have an
-/// order of their own (PTX ISA, tcgen05.fence).
+/// Returns true if the tensor core fills or empties the stages, which requires
+/// tcgen05.fence (PTX ISA).
 bool isOfTensorCore(RingType type) {
   return type.getProducer() == AsyncKind::MmaCommit ||
          type.getConsumer() == AsyncKind::MmaCommit;
 }
 
-/// How one role uses the stages of one ring with barriers, as its producer or
-/// as its consumer. All its acquires take the stages in turn.
+/// Lowers the uses of a ring with barriers in a role, as producer or consumer.
+/// All acquires share the sequence of stages.
 class RoleAndRing {
 public:
   RoleAndRing(RingOp ring, RoleOp role, bool isProducer)
@@ -51,8 +51,7 @@ public:
     first = GetStageOp::create(builder, stageType, ring, 0);
     end = GetStageOp::create(builder, stageType, ring, type.getStages());
     SmallVector<Value> start = {first, builder.i32(isProducer)};
-    // The stages whose release is deferred, latest first, and whether there is
-    // one.
+    // Stages with a deferred release, latest first, and their existence.
     for (int64_t i = 0, depth = getDepth(); i < depth; ++i)
       start.append({first, builder.i1(false)});
     auto isChange = [&](Operation *op) {
@@ -69,14 +68,14 @@ public:
         carryThrough(body, start, {isChange, change});
     if (failed(last))
       return failure();
-    // No arrival may still be under way when the CTA ends.
+    // All arrivals must complete before the CTA ends.
     if (isProducer && type.getConsumer() == AsyncKind::MmaCommit)
       waitForAll(*last);
     return success();
   }
 
 private:
-  /// By how many stages releases are deferred.
+  /// Returns the number of stages by which releases are deferred.
   int64_t getDepth() {
     uint64_t depth = 0;
     role.walk([&](ConsumerReleaseOp release) {
@@ -97,7 +96,7 @@ private:
     return next;
   }
 
-  /// Gives back the stage whose release is deferred by `distance` stages.
+  /// Releases the stage taken `distance` stages before.
   void releaseDeferred(ValueRange at, int64_t distance) {
     Value stage = at[2 * distance], isTaken = at[2 * distance + 1];
     auto ifOp = scf::IfOp::create(builder, isTaken, /*withElse=*/false);
@@ -118,13 +117,13 @@ private:
     return next;
   }
 
-  /// Waits for the stage as its producer or as its consumer.
+  /// Waits for the stage as its producer or consumer.
   void wait(ValueRange at) {
     Value awaited = at[0], parity = at[1];
     if (isProducer && type.getOverlap()) {
-      // The previous stage, the other one of two, must be released: in this
-      // round if this is stage 1, in the round before if it is stage 0. Its
-      // columns that are not shared were read before those of this stage.
+      // Wait for the release of the other stage: in this round for stage 1, in
+      // the previous round for stage 0. Its unshared columns were read before
+      // those of this stage.
       auto previous = PreviousStageOp::create(builder, awaited, parity);
       awaited = previous.getPrevious();
       parity = previous.getPreviousParity();
@@ -135,15 +134,15 @@ private:
                      isProducer ? barriers.getEmpty() : barriers.getFull(),
                      parity, type.isPair() && !type.isFilledByBoth());
     };
-    // Only the leader fills stages of both CTAs, when both have emptied them.
+    // The leader alone fills stages of both CTAs, after both have emptied them.
     if (type.isPair() && isProducer && type.getProducer() == AsyncKind::Clc)
       onLeader(builder, waitNow);
     else
       waitNow();
   }
 
-  /// The barrier whose phase completes when bulk copies or threads have filled
-  /// the stage: of a pair that multiplies together, the leader's.
+  /// Returns the full barrier of a stage: the leader's for a pair with common
+  /// MMAs.
   Value getFilledBarrier(StageBarriersOp barriers) {
     Value full = barriers.getFull();
     if (!type.isPair() || type.isFilledByBoth())
@@ -188,8 +187,8 @@ private:
     load.erase();
   }
 
-  /// At each use: columns are cheap to compute, and a role that holds
-  /// accumulators has no registers to keep them.
+  /// Computes columns at each use, which is cheap: roles with accumulators lack
+  /// registers to keep them.
   void viewColumns(Operation *take, Value stage) {
     OpBuilder::InsertionGuard guard(builder);
     Value column = getTensorMemory(role->getParentOfType<KernelOp>());
@@ -207,15 +206,15 @@ private:
   void prepareToFill(Value stage) {
     switch (type.getProducer()) {
     case AsyncKind::BulkCopy: {
-      // The arrival that goes with the bytes of all copies; before any of them,
-      // so that the count can only fall to zero when all are in. Each CTA of a
-      // pair announces what arrives in its own memory.
+      // Announce the bytes of all copies before the first copy, so that the
+      // count reaches zero only after all. Each CTA of a pair announces the
+      // bytes for its own memory.
       filled = getFilledBarrier(StageBarriersOp::create(builder, ring, stage));
       expect(filled);
       break;
     }
     case AsyncKind::Clc:
-      // In a pair each CTA at its own barrier, before or after the answer.
+      // Each CTA of a pair expects the answer at its own barrier, in any order.
       expect(StageBarriersOp::create(builder, ring, stage).getFull());
       break;
     case AsyncKind::MmaCommit:
@@ -259,7 +258,7 @@ private:
 
   void lowerCommit(ProducerCommitOp commit, Value stage) {
     if (type.getProducer() == AsyncKind::BulkCopy)
-      return; // the copies themselves complete the phase
+      return; // copies complete the phase
     Value full = StageBarriersOp::create(builder, ring, stage).getFull();
     switch (type.getProducer()) {
     case AsyncKind::MmaCommit:
@@ -291,7 +290,7 @@ private:
     }
   }
 
-  /// If no MMA was issued, there is nothing to commit: arrive explicitly.
+  /// Without an MMA there is nothing to commit, so arrives explicitly.
   void commitOrArrive(Value barrier, Value empty) {
     bool pair = type.isPair();
     if (!empty) {
@@ -308,7 +307,7 @@ private:
     CommitOp::create(builder, barrier, pair);
   }
 
-  /// The leader of a pair asks for both.
+  /// Requests a work tile; the leader of a pair requests for both.
   void request(Value barrier) {
     auto ask = [&] {
       RequestWorkTileOp::create(builder, buffers.front(), barrier,
@@ -322,7 +321,7 @@ private:
 
   void lowerRelease(Value stage) {
     Value empty = StageBarriersOp::create(builder, ring, stage).getEmpty();
-    // The tensor core tells both CTAs of a pair; threads tell the leader.
+    // The tensor core arrives in both CTAs of a pair, threads in the leader.
     if (type.getConsumer() == AsyncKind::MmaCommit) {
       CommitOp::create(builder, empty, type.isPair());
       return;
@@ -336,7 +335,7 @@ private:
     arriveByRole(empty);
   }
 
-  /// The role arrives, by as many threads as getArrivals says.
+  /// Arrives with the threads of getArrivals.
   void arriveByRole(Value barrier) {
     constexpr int64_t warp = mx::target::kWarpSize;
     if (role.getElected() || getArrivals(type, warp) == warp)
@@ -344,8 +343,8 @@ private:
     arriveByWarps([&] { arrive(barrier); });
   }
 
-  /// One lane arrives when all of its warp are done: a barrier of the pair is
-  /// then told 8 times, not 256.
+  /// Arrives with a lane per warp, after syncwarp: 8 arrivals at a barrier of
+  /// the pair instead of 256.
   void arriveByWarps(llvm::function_ref<void()> arriveNow) {
     builder.syncWarp();
     auto ifOp =
@@ -374,7 +373,7 @@ private:
   bool isProducer;
   NVVMBuilder builder;
   Value first, end;
-  /// The views of the last acquired stage, and the barrier of its copies.
+  /// Views of the last acquired stage, and the barrier of its copies.
   SmallVector<Value> buffers;
   Value filled;
 };

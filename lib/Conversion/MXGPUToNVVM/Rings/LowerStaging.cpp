@@ -1,15 +1,14 @@
-//===- LowerStaging.cpp - Results through shared memory to tensors --------===//
+//===- LowerStaging.cpp - Lowering of staging rings -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A warp writes 32 rows to a stage of its own, and one of its threads starts a
-// bulk copy of them. That thread knows by its groups of copies which stages
-// have been read (PTX ISA, cp.async.bulk.wait_group: groups end in order), so
-// that no barrier in memory is needed. elect.sync names the same thread each
-// time.
+// A warp writes 32 rows to its own stage, and an elected thread starts their
+// bulk copy. The thread tracks read stages by bulk groups, which complete in
+// order (PTX ISA, cp.async.bulk.wait_group), without a barrier in memory.
+// elect.sync always elects the same thread.
 //
-// The threads of a role can share a stage in the same way: its first thread
-// starts the copies, and the role's threads wait for each other before.
+// Stages shared by a role work in the same way: its first thread starts the
+// copies, after a barrier of the role.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,27 +46,27 @@ public:
     };
     if (failed(carryThrough(body, start, {isTake, afterTake})))
       return failure();
-    // What was stored is written when the role ends.
+    // Complete the stores at the end of the role.
     builder.setInsertionPointToEnd(&body);
     byStoringThread([&] { builder.waitStores(0, /*read=*/false); });
     return success();
   }
 
 private:
-  /// The thread that starts the copies from a stage.
+  /// Emits `body` for the thread that starts the copies of a stage.
   void byStoringThread(llvm::function_ref<void()> body) {
     if (ofWarp)
       return byElected(builder, body);
     Value first = builder.i32(role.getFirstWarp() * mx::target::kWarpSize);
-    Value isFirst = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
-                                          builder.threadId(), first);
-    auto ifOp = scf::IfOp::create(builder, isFirst, /*withElse=*/false);
+    Value isFirstThread = arith::CmpIOp::create(
+        builder, arith::CmpIPredicate::eq, builder.threadId(), first);
+    auto ifOp = scf::IfOp::create(builder, isFirstThread, /*withElse=*/false);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(ifOp.thenBlock());
     body();
   }
 
-  /// All threads that share a stage.
+  /// Synchronizes all threads that share a stage.
   void syncSharers() {
     if (ofWarp)
       return builder.syncWarp();
@@ -97,7 +96,7 @@ private:
     return {next};
   }
 
-  /// What the copies have started is all there is to give away: as one group.
+  /// Commits the started copies as a bulk group.
   void lowerCommit(ProducerCommitOp commit) {
     builder.setInsertionPoint(commit);
     builder.setLoc(commit.getLoc());
@@ -106,8 +105,8 @@ private:
     commit.erase();
   }
 
-  /// All that the threads have written is there before the first copy; those of
-  /// a warp wait before each.
+  /// Makes the writes of all threads visible before the first copy, or before
+  /// each copy of a warp.
   void lowerCopies(ProducerAcquireOp take) {
     SmallVector<Operation *> copies;
     role.walk([&](Operation *op) {
@@ -126,7 +125,7 @@ private:
         continue;
       }
       if (auto store = dyn_cast<TmaStoreOp>(copy)) {
-        // A fence stays next to the copy.
+        // A proxy fence stays next to the copy.
         if (isa_and_present<NVVM::FenceProxyOp>(copy->getPrevNode()))
           builder.setInsertionPoint(copy->getPrevNode());
         narrowCoords(store);
@@ -134,7 +133,7 @@ private:
       }
       if (waits)
         syncSharers();
-      // Without a copy, too: stages are counted by groups of copies.
+      // Commits a group even without a copy, because groups count stages.
       byStoringThread([&] {
         startCopy(copy);
         if (ofWarp)
@@ -143,15 +142,15 @@ private:
     }
   }
 
-  /// A copy takes the low 32 bits of each coordinate. All threads come by here:
-  /// copies in several branches would each keep all bits alive until then.
+  /// Truncates coordinates to 32 bits before branches, in which copies would
+  /// keep all bits alive.
   void narrowCoords(TmaStoreOp store) {
     for (OpOperand &coord : store.getCoordsMutable())
       coord.set(arith::IndexCastUIOp::create(builder, builder.getIndexType(),
                                              builder.toI32(coord.get())));
   }
 
-  /// Moves the copy here, where one thread starts it if its condition holds.
+  /// Moves a copy to the insertion point, under its condition.
   void startCopy(Operation *copy) {
     OpBuilder::InsertionGuard guard(builder);
     Value condition = llvm::TypeSwitch<Operation *, Value>(copy)
@@ -166,9 +165,9 @@ private:
     copy->moveBefore(builder.getInsertionBlock(), builder.getInsertionPoint());
   }
 
-  /// The rows that a bulk copy must not write are the next group's: the role's
-  /// threads write 16 bytes at a time of the others. None outside the tensor is
-  /// written, whatever the groups' ends are.
+  /// Stores the valid rows by threads, 16 bytes at a time, because a bulk copy
+  /// would overwrite rows of the next group. Rows outside the tensor are never
+  /// written, for any offsets.
   void expandRows(StoreRowsOp op) {
     OpBuilder::InsertionGuard guard(builder);
     auto ifOp =
@@ -208,7 +207,7 @@ private:
   RingOp ring;
   RingType type;
   RoleOp role;
-  /// Whether the stages are a warp's own.
+  /// True for stages of warp scope.
   bool ofWarp;
   NVVMBuilder builder;
 };

@@ -2,18 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The number of a work tile says which group has it and where it is in the
-// group, by the ends of the expert groups, which only the device knows. Groups
-// of rows have as many work tiles as tiles cover their rows; groups of a
-// reduction have all outputs, and each its segment of the reduction.
+// Maps the number of a work tile to its expert group and its position there.
+// The ends of the expert groups are known on the device only, as cumulative
+// ends, or as sizes if each group starts at a multiple of a stride. Groups of
+// rows have whole tiles of packed rows, in order; groups of a reduction have
+// all outputs and a segment of the reduction.
 //
-// Experts are known only on the device, by their cumulative ends, or by their
-// sizes if each begins at a multiple of a stride. Each has whole tiles of
-// packed rows, in order. A warp looks at 32 groups at a time: prefix sums of
-// their tiles say which lane's group has the wanted tile. Offsets that are
-// wrong have a meaning too, which never leads outside the tensors
-// (docs/reference/Spec.md, Groups): no group ends beyond the last offset or
-// the last row, and none before the group in front of it.
+// A warp processes 32 groups at a time: prefix sums of their tiles determine
+// the lane with the requested tile. Invalid offsets have a defined meaning
+// inside the tensors (docs/reference/Spec.md, Groups): no group ends after the
+// last offset or row, or before its predecessor.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,44 +22,45 @@ using namespace mlir;
 using namespace mx::mxgpu;
 
 //===----------------------------------------------------------------------===//
-// Which group has a work tile
+// Search for the group of a work tile
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// A work tile in its group: all i32.
+/// Work tile in its group: all i32.
 struct FoundWorkTile {
   Value group, begin, end; ///< the group and its rows
   Value inExpert;          ///< its number in the group
-  Value exists;            ///< i1: without it the others say nothing
+  Value exists;            ///< i1: the others are valid.
 };
 
 class ExpertSearch {
 public:
-  /// Work tiles have this many rows; with `columns` (i32) there is one for each
-  /// column of tiles. No group ends beyond `rows` (index) or the last offset.
-  /// With a `stride` (index) groups begin at multiples of it, and `offsets`
-  /// holds their numbers of rows.
+  /// `tileRows` are the rows of a work tile; with `columns` (i32) each row of
+  /// tiles has `columns` work tiles. No group ends beyond `rows` (index) or the
+  /// last offset. With a `stride` (index) groups start at its multiples, and
+  /// `offsets` holds their sizes.
   ExpertSearch(NVVMBuilder &builder, Value offsets, Value rows,
                int64_t tileRows, Value columns = {}, Value stride = {});
 
-  /// The group that has the work tile of this number (i32).
+  /// Finds the group of work tile `workTile` (i32).
   FoundWorkTile find(Value workTile);
 
-  /// Tiles of the rows from `begin` to `end`: all i32.
+  /// Returns the tiles of rows `begin` to `end`: all i32.
   Value getTilesOf(Value begin, Value end);
 
-  /// Whether there is a group of this number (i32).
+  /// Returns true if group number `group` (i32) exists.
   Value isExpert(Value group);
-  /// Where it begins and ends if each group gets whole tiles of rows, of which
-  /// there are `most` (i32) together: i32s.
+  /// Returns begin and end (i32) of a group in packed rows, in whole tiles, at
+  /// most `most` (i32) together.
   std::pair<Value, Value> getPackedRange(Value group, Value most);
 
 private:
-  /// What the lanes know of 32 groups: all i32.
+  /// State of 32 groups, one per lane: all i32.
   struct Experts {
-    Value begin, end;        // of the lane's group
-    Value workTiles, before; // of it, and of those before it among the 32
+    Value begin, end; // of the lane's group
+    Value workTiles,
+        before; // of the group, and of its predecessors among the 32
   };
 
   Value isBelow(Value a, Value b);
@@ -71,7 +70,7 @@ private:
   Experts loadExperts(Value first, Value previous);
   Experts look(Value first, Value previous);
 
-  /// Values that a scan finds after those that it carries.
+  /// Results of a scan beside its carried values.
   static constexpr unsigned kFound = 4;
   SmallVector<Value>
   scan(ValueRange initial,
@@ -83,7 +82,7 @@ private:
   int64_t tileRows;
   Value columns;
   Value count;  // of groups, i32
-  Value limit;  // of all numbers, of the offsets' type
+  Value limit;  // of all numbers, in the type of the offsets
   Value stride; // from group to group, i32, or null
 };
 
@@ -96,8 +95,7 @@ ExpertSearch::ExpertSearch(NVVMBuilder &builder, Value offsets, Value rows,
       limit(arith::IndexCastOp::create(builder, getOffsetType(),
                                        stride ? stride : rows)),
       stride(stride ? builder.toI32(stride) : Value()) {
-  // The last offset is the number of all rows. Where it is negative, the end of
-  // the groups before, 0, is larger.
+  // The last offset is the total number of rows, at least 0.
   if (!stride)
     limit = arith::MinSIOp::create(builder, load(builder.sub(count, 1)), limit);
 }
@@ -110,7 +108,7 @@ Type ExpertSearch::getOffsetType() {
   return cast<MemRefType>(offsets.getType()).getElementType();
 }
 
-/// The number in memory for an existing group.
+/// Loads the offset of an existing group.
 Value ExpertSearch::load(Value known) {
   Type type = getOffsetType();
   int64_t bytes = type.getIntOrFloatBitWidth() / 8;
@@ -122,7 +120,7 @@ Value ExpertSearch::load(Value known) {
   return LLVM::LoadOp::create(builder, type, place);
 }
 
-/// The same from 0 to the limit, i32.
+/// Loads an offset, clamped to [0, limit], as i32.
 Value ExpertSearch::loadClamped(Value known) {
   Value zero = arith::ConstantOp::create(
       builder, builder.getIntegerAttr(getOffsetType(), 0));
@@ -130,8 +128,9 @@ Value ExpertSearch::loadClamped(Value known) {
   return builder.toI32(arith::MaxSIOp::create(builder, most, zero).getResult());
 }
 
-/// Begin and end of the 32 groups from `first` on, one per lane; `previous` is
-/// where the group before them ends. Those beyond the last are empty.
+/// Loads begin and end of the 32 groups from `first` on, one per lane;
+/// `previous` is the end of the preceding group. Groups beyond the last are
+/// empty.
 ExpertSearch::Experts ExpertSearch::loadExperts(Value first, Value previous) {
   Value lane = builder.laneId(), group = builder.add(first, lane);
   Value last = builder.sub(count, 1);
@@ -144,14 +143,15 @@ ExpertSearch::Experts ExpertSearch::loadExperts(Value first, Value previous) {
     groups.end = builder.add(groups.begin, size);
     return groups;
   }
-  // The largest offset so far, that of the groups before among them.
+  // Running maximum, which includes earlier groups.
   Value end = loadClamped(known);
   end = arith::MaxSIOp::create(builder, end, previous);
   for (int64_t distance = 1; distance < mx::target::kWarpSize; distance *= 2)
     end =
         arith::MaxSIOp::create(builder, end, builder.shuffleUp(end, distance));
-  Value isFirst = builder.isEqual(lane, builder.i32(0));
-  groups.begin = builder.select(isFirst, previous, builder.shuffleUp(end, 1));
+  Value isFirstLane = builder.isEqual(lane, builder.i32(0));
+  groups.begin =
+      builder.select(isFirstLane, previous, builder.shuffleUp(end, 1));
   groups.end = end;
   return groups;
 }
@@ -162,7 +162,7 @@ Value ExpertSearch::getTilesOf(Value begin, Value end) {
   return builder.div(rounded, tileRows);
 }
 
-/// The 32 groups from `first` on, with their work tiles.
+/// Loads the 32 groups from `first` on and counts their work tiles.
 ExpertSearch::Experts ExpertSearch::look(Value first, Value previous) {
   Value lane = builder.laneId();
   Experts groups = loadExperts(first, previous);
@@ -181,9 +181,9 @@ ExpertSearch::Experts ExpertSearch::look(Value first, Value previous) {
   return groups;
 }
 
-/// Looks at 32 groups at a time while `body` says so, which gets and returns
-/// what is carried, and returns more after that. Experts that are known to be
-/// few take no loop.
+/// Scans 32 groups at a time while `body` requests it. `body` maps carried
+/// values and returns further results. A small static number of groups needs no
+/// loop.
 SmallVector<Value> ExpertSearch::scan(
     ValueRange initial,
     llvm::function_ref<Value(ValueRange, SmallVector<Value> &)> body) {
@@ -210,18 +210,17 @@ SmallVector<Value> ExpertSearch::scan(
   return llvm::to_vector_of<Value>(loop.getResults());
 }
 
-/// Whether a warp sees all groups at once.
+/// Returns true if a warp processes all groups at once.
 bool ExpertSearch::areFew() {
   int64_t groups = cast<MemRefType>(offsets.getType()).getDimSize(0);
   return !ShapedType::isDynamic(groups) && groups <= mx::target::kWarpSize;
 }
 
-/// A lane's `left` is the number of the tile within its group, if its group has
-/// it.
+/// The `left` of a lane is the number of the tile within its group, if there.
 FoundWorkTile ExpertSearch::find(Value workTile) {
   Value zero = builder.i32(0);
-  // First group, remaining work tiles and the end of the groups before; after
-  // them which lanes have the work tile, and what the lane knows.
+  // State: first group, remaining work tiles, end of the previous groups.
+  // Results: lanes with the work tile, and the lane's group.
   SmallVector<Value> state =
       scan({zero, workTile, zero},
            [&](ValueRange state, SmallVector<Value> &found) -> Value {
@@ -255,12 +254,11 @@ FoundWorkTile ExpertSearch::find(Value workTile) {
 
 Value ExpertSearch::isExpert(Value group) { return isBelow(group, count); }
 
-/// Looks at groups up to the wanted one. Each lane adds up the tiles of its
-/// groups before that.
+/// Scans groups up to `group`. Each lane sums the tiles of its earlier groups.
 std::pair<Value, Value> ExpertSearch::getPackedRange(Value group, Value most) {
   Value zero = builder.i32(0);
-  // First group, tiles and the end of the groups before; after them what the
-  // lane knows.
+  // State: first group, tiles, end of the previous groups. Result: the lane's
+  // group.
   SmallVector<Value> state =
       scan({zero, zero, zero},
            [&](ValueRange state, SmallVector<Value> &found) -> Value {
@@ -295,7 +293,7 @@ std::pair<Value, Value> ExpertSearch::getPackedRange(Value group, Value most) {
   return {bound(sum), bound(builder.add(sum, getTilesOf(begin, end)))};
 }
 
-/// The rows of a group's tile: i32s.
+/// Returns the rows of a group's tile: i32s.
 static std::pair<Value, Value> getTileRows(NVVMBuilder &builder,
                                            const FoundWorkTile &found,
                                            Value tile, int64_t tileRows) {
@@ -318,7 +316,7 @@ ExpertTile mx::mxgpu::findExpertTile(NVVMBuilder &builder, Value offsets,
 // Work tiles
 //===----------------------------------------------------------------------===//
 
-/// The words of shared memory that describe a work tile.
+/// Words of shared memory per work tile.
 static constexpr int64_t kWorkTileWords = 8;
 
 namespace {
@@ -347,13 +345,13 @@ private:
   NVVMBuilder &builder;
   TileSchedulerOp source;
   int64_t tileRows, tileColumns;
-  Value columns; // tiles of them (i32)
+  Value columns; // of tiles (i32)
 };
 
 } // namespace
 
-/// The work tiles of a group are visited in the order of the raster. The rows
-/// of the group alone belong to the work tile: packed rows are not asked for.
+/// The work tiles of a group follow the raster. A work tile covers rows of its
+/// group only, so packed rows are not needed.
 ExpertWorkTile WorkTileSearch::findOfRows(Value number) {
   ExpertSearch groups(builder, source.getOffsets(), source.getRows(), tileRows,
                       columns, source.getStride());
@@ -367,7 +365,7 @@ ExpertWorkTile WorkTileSearch::findOfRows(Value number) {
       {found.group, start, builder.mul(tile.columns, tileColumns), start, end});
 }
 
-/// All groups have the same outputs.
+/// All groups of a reduction share the same outputs.
 ExpertWorkTile WorkTileSearch::findOfReduction(Value number) {
   Value rows = getTiles(builder, source.getRows(), tileRows);
   Value each = builder.mul(rows, columns);

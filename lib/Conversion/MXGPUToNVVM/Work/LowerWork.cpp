@@ -1,14 +1,13 @@
-//===- LowerWork.cpp - A CTA's work tiles ---------------------------------===//
+//===- LowerWork.cpp - Loops over work tiles ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The loops over work tiles and over the reduction become loops of scf. Every
-// role visits the same work tiles by itself: it identifies them by a 32-bit
-// number and computes the coordinates of each once. Coordinates in the problem
-// have 64 bits.
+// Lowers loops over work tiles and over the reduction to scf. Each role visits
+// the same work tiles, identified by 32-bit numbers, and computes their 64-bit
+// coordinates once.
 //
-// Stages of rings are still acquired and released. This pass reads and writes
-// the contents of a work tile's stage by the address of its buffer.
+// Rings remain. The pass accesses the contents of a work tile's stage by the
+// address of its buffer.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,13 +33,13 @@ Value getAddress(NVVMBuilder &builder, Value buffer) {
       builder, LLVM::LLVMPointerType::get(builder.getContext(), 3), buffer);
 }
 
-/// Whether `number` is that of a work tile, and not -1, which means none.
+/// Returns true for the number of a work tile, false for -1 (none).
 Value isNumber(NVVMBuilder &builder, Value number) {
   return arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, number,
                                builder.i32(-1));
 }
 
-/// The loops of one kernel, and what is known about its tile schedulers.
+/// Lowers the loops of a kernel.
 class WorkLowering {
 public:
   explicit WorkLowering(KernelOp kernel)
@@ -93,15 +92,15 @@ private:
 
   KernelOp kernel;
   IRRewriter rewriter;
-  /// The work tile of each scheduler that gives a CTA only one.
+  /// Work tiles of `single` schedulers.
   DenseMap<Operation *, SingleWorkTile> workTiles;
-  /// The first work tile of each scheduler over groups.
+  /// First work tiles of schedulers over expert groups.
   DenseMap<Operation *, ExpertWorkTile> firstWorkTiles;
 };
 
 } // namespace
 
-/// Coordinates of bulk copies have 32 bits, so K has no more.
+/// K fits 32 bits, as do coordinates of bulk copies.
 void WorkLowering::lower(ForEachKOp op) {
   NVVMBuilder builder = at(op);
   Value start = builder.toI32(op.getStart());
@@ -142,9 +141,9 @@ void WorkLowering::lower(ForEachWorkTileOp op) {
   rewriter.eraseOp(op);
 }
 
-/// A loop whose body visits a work tile before it knows whether there is
-/// another one. `first` describes the first one; the arguments of the body of
-/// `op` follow from it.
+/// Builds a loop whose body visits a work tile before the next is known.
+/// `first` describes the first work tile and determines the arguments of the
+/// body.
 void WorkLowering::lowerToLoop(
     NVVMBuilder &builder, ForEachWorkTileOp op, ValueRange first,
     function_ref<SmallVector<Value>(Block::BlockArgListType)> getArguments) {
@@ -163,7 +162,7 @@ void WorkLowering::lowerToLoop(
   fillCondition(next, loop);
 }
 
-/// The buffer of the stage says whether there is another work tile, and which.
+/// Reads the next work tile, or its absence, from the buffer of the stage.
 void WorkLowering::fillCondition(NextWorkTileOp next, scf::WhileOp loop) {
   NVVMBuilder builder = at(next);
   auto wait = next.getBuffer().getDefiningOp<ConsumerWaitOp>();
@@ -209,8 +208,8 @@ void WorkLowering::lowerSingle(NVVMBuilder &builder, ForEachWorkTileOp op,
                              workTile.arguments);
 }
 
-/// A CTA, or a pair, gets its work tiles from the ring, except for the first
-/// one, if there is one, which it finds before the loop.
+/// Computes the first work tile of a CTA or pair before the loop; the others
+/// come from the ring.
 void WorkLowering::lowerExperts(NVVMBuilder &builder, ForEachWorkTileOp op,
                                 TileSchedulerOp source) {
   auto [known, isNew] = firstWorkTiles.try_emplace(source);
@@ -230,8 +229,8 @@ void WorkLowering::lowerExperts(NVVMBuilder &builder, ForEachWorkTileOp op,
   });
 }
 
-/// A CTA begins with the work tile of its own number and takes the numbers of
-/// further ones from the atomic counter.
+/// Starts a CTA with the work tile of its own number and draws further numbers
+/// from the atomic counter.
 void WorkLowering::lowerAtomicCounter(NVVMBuilder &builder,
                                       ForEachWorkTileOp op,
                                       const Problem &problem) {
@@ -240,9 +239,9 @@ void WorkLowering::lowerAtomicCounter(NVVMBuilder &builder,
   });
 }
 
-/// CTA c, or pair c, visits work tiles c, c + number of CTAs or pairs, ... This
-/// is not an scf.for, which compares signed: the number after the last work
-/// tile may be 2^31 or more.
+/// CTA c, or pair c, visits work tiles c, c + number of CTAs or pairs, ... An
+/// scf.for would compare signed, but the number after the last work tile may be
+/// 2^31 or more.
 void WorkLowering::lowerStatic(NVVMBuilder &builder, ForEachWorkTileOp op,
                                const Problem &problem) {
   Value first = getFirstWorkTile(builder, op);
@@ -266,10 +265,9 @@ void WorkLowering::lowerStatic(NVVMBuilder &builder, ForEachWorkTileOp op,
                              arguments);
 }
 
-/// A CTA, or a pair, begins with the work tile of its own number and continues
-/// with those of clusters whose launch it has cancelled. It decodes an answer
-/// only after it knows that the answer contains one: that part of the loop only
-/// runs then.
+/// Starts a CTA or pair with the work tile of its own number and continues with
+/// the work tiles of cancelled clusters. An answer is decoded only if it
+/// contains a cluster.
 void WorkLowering::lowerClc(NVVMBuilder &builder, ForEachWorkTileOp op,
                             const Problem &problem) {
   bool pair = isInPair(op);
@@ -297,7 +295,7 @@ void WorkLowering::lowerClc(NVVMBuilder &builder, ForEachWorkTileOp op,
   fillCondition(next, loop);
 }
 
-/// What the role that hands out work tiles writes into each stage.
+/// Writes work tiles into stages, in the role that distributes them.
 void WorkLowering::tellWorkTiles(TileSchedulerOp source) {
   if (!source.getWorkTiles())
     return;
@@ -320,7 +318,7 @@ void WorkLowering::tellWorkTiles(TileSchedulerOp source) {
       builder.storeShared(getAddress(builder, buffer), workTile);
       continue;
     }
-    // All lanes find the next work tile, and one lane writes it.
+    // All lanes compute the next work tile, and a single lane writes it.
     ExpertWorkTile workTile = findNextExpertWorkTile(
         builder, source, commit->getParentOfType<scf::WhileOp>());
     auto ifOp =
@@ -330,9 +328,9 @@ void WorkLowering::tellWorkTiles(TileSchedulerOp source) {
   }
 }
 
-/// The number of a work tile, or -1. All CTAs together draw as many numbers as
-/// there are work tiles: each CTA starts without drawing one, and draws one
-/// more at its end. The counter is then reset to 0.
+/// Draws the number of a work tile, or -1. All CTAs together draw as many
+/// numbers as there are work tiles: a CTA starts without a draw and draws once
+/// more at its end. The last draw resets the counter to 0.
 Value WorkLowering::drawFromCounter(NVVMBuilder &builder,
                                     TileSchedulerOp source) {
   Value workTiles = getNumWorkTiles(builder, source);

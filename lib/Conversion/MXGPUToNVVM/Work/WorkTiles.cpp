@@ -1,10 +1,9 @@
-//===- WorkTiles.cpp - From numbers of work tiles to tiles ----------------===//
+//===- WorkTiles.cpp - Coordinates of work tiles --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// From the number of a work tile to its tile of the output, in the order of the
-// raster, and to its coordinates. Numbers of work tiles have 32 bits,
-// coordinates in the problem have 64.
+// Maps the 32-bit number of a work tile to its tile of the output, in the order
+// of the raster, and to its 64-bit coordinates.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,10 +18,9 @@ using namespace mx::mxgpu;
 // Rasters
 //===----------------------------------------------------------------------===//
 
-// This runs once for each work tile and role, in 32 bits: there are fewer
-// than 2^31 work tiles. A 32-bit division takes about 20 instructions, and a
-// level of the Hilbert curve about as many; nothing here is inside a loop
-// over the reduction.
+// Runs once for each work tile and role, in 32 bits: there are fewer than 2^31
+// work tiles. A 32-bit division takes about 20 instructions, and so does a
+// level of the Hilbert curve; loops over the reduction contain none of them.
 
 namespace {
 
@@ -32,8 +30,7 @@ Value floorHalf(NVVMBuilder &b, Value x) {
 
 Value negate(NVVMBuilder &b, Value x) { return b.sub(b.i32(0), x); }
 
-/// Half of a side, even if it can be: 2 is the only length that has an odd
-/// half and cannot.
+/// Returns half of a side, rounded to an even number except for length 2.
 Value halve(NVVMBuilder &b, Value length) {
   Value half = floorHalf(b, length);
   Value odd = arith::AndIOp::create(b, half, b.i32(1));
@@ -58,9 +55,8 @@ Tiles buildGroupM(NVVMBuilder &b, int64_t group, Tiles grid, Value workTile) {
   return {b.add(first, row), column};
 }
 
-/// Where a walk down the curve stands; see unittests/Target/Raster.cpp.
-/// The direction of the walk is `along`; `isTurned` says that rows and columns
-/// have been swapped.
+/// Position of a walk along the curve; see unittests/Target/Raster.cpp. `along`
+/// is its direction; `isTurned` means that rows and columns are swapped.
 struct Walk {
   Value workTile;
   Value alongStart, alongDirection, along;
@@ -81,7 +77,7 @@ struct Walk {
   }
 };
 
-/// One of two ways to go on.
+/// Selects between two continuations.
 Walk choose(NVVMBuilder &b, Value condition, llvm::function_ref<Walk()> then,
             llvm::function_ref<Walk()> other) {
   Type i32 = b.getI32Type();
@@ -96,7 +92,7 @@ Walk choose(NVVMBuilder &b, Value condition, llvm::function_ref<Walk()> then,
   return Walk::from(ifOp.getResults());
 }
 
-/// The half of a long rectangle: before or after the middle of its length.
+/// Descends into a half of a long rectangle.
 Walk descendLong(NVVMBuilder &b, Walk walk) {
   Value half = halve(b, walk.along);
   Value size = b.mul(half, walk.across);
@@ -112,7 +108,7 @@ Walk descendLong(NVVMBuilder &b, Walk walk) {
   return next;
 }
 
-/// The third of a squarish rectangle: up, across or down.
+/// Descends into a third of a squarish rectangle: up, across or down.
 Walk descendSquare(NVVMBuilder &b, Walk walk) {
   Value leg = halve(b, walk.across), half = floorHalf(b, walk.along);
   Value up = b.mul(leg, half);
@@ -183,7 +179,7 @@ Tiles buildHilbert(NVVMBuilder &b, Tiles grid, Value workTile) {
         OpBuilder::InsertionGuard guard(b);
         b.setInsertionPointToStart(args.front().getParentBlock());
         Walk walk = Walk::from(args);
-        // 2 along > 3 across, where twice a side may not fit into 32 bits.
+        // 2 along > 3 across without overflow of 32 bits.
         Value excess = b.sub(walk.along, b.min(walk.along, walk.across));
         Value isLong = b.isBelow(floorHalf(b, walk.across), excess);
         Walk next = choose(
@@ -226,7 +222,7 @@ Tiles mx::mxgpu::buildTile(NVVMBuilder &builder, RasterAttr raster, Tiles grid,
 // Coordinates
 //===----------------------------------------------------------------------===//
 
-/// The number of tiles of packed rows that suffices for any expert groups.
+/// Returns a number of packed row tiles that suffices for any offsets.
 static Value getPackedTiles(NVVMBuilder &builder, Value rows, Value offsets,
                             int64_t tile) {
   Value whole = builder.div(rows, tile);
@@ -251,8 +247,8 @@ Value mx::mxgpu::toIndex(NVVMBuilder &builder, Value number) {
   return arith::IndexCastUIOp::create(builder, builder.getIndexType(), number);
 }
 
-/// Where split number `split` of the reduction begins, and the one before it
-/// ends.
+/// Returns the start of split `split` of the reduction, which ends its
+/// predecessor.
 static Value getSplitStart(NVVMBuilder &builder, TileSchedulerOp source,
                            Value split) {
   Value step = builder.index(*source.getSplitStep());
@@ -290,7 +286,8 @@ SmallVector<Value> mx::mxgpu::getWorkTile(NVVMBuilder &builder,
   return {slice, row, column, start, end};
 }
 
-/// Of groups of a reduction: all have the same tiles.
+/// Returns the work tile of a group of a reduction; all groups have the same
+/// tiles.
 static SingleWorkTile getWorkTileOfReduction(NVVMBuilder &builder,
                                              TileSchedulerOp source) {
   ExpertWorkTile found = findFirstExpertWorkTile(builder, source);
@@ -323,7 +320,7 @@ SingleWorkTile mx::mxgpu::getSingleWorkTile(NVVMBuilder &builder,
   return {arguments, found.exists};
 }
 
-/// Whether the CTAs of a cluster have the same work tile.
+/// Returns true if the CTAs of a cluster share a work tile.
 static bool isOfCluster(Operation *op) {
   return isInPair(op) || getClusterSplits(op) > 1;
 }

@@ -1,11 +1,5 @@
-//===- ElementRegion.cpp - Epilogues and prologues on vectors -------------===//
+//===- ElementRegion.cpp - Vectorized element regions ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
-//
-// Before a region becomes part of a kernel, each of its operations is asked
-// whether it can be inlined; at run time the host asks whether what it reads is
-// there.
-//
 //===----------------------------------------------------------------------===//
 
 #include "ElementRegion.h"
@@ -264,7 +258,7 @@ void ElementRegion::emitScalars(KernelBuilder &builder, Value row) {
 Value ElementRegion::getOffset(KernelBuilder &builder, Value value) {
   Operation *op = value.getDefiningOp();
   if (!op)
-    return {}; // the column itself
+    return {}; // column itself
   auto getScalar = [&](Value operand) {
     return scalars.lookupOrDefault(operand);
   };
@@ -329,8 +323,8 @@ Value ElementRegion::emitLoad(KernelBuilder &builder, memref::LoadOp load,
 SmallVector<Value> ElementRegion::emit(KernelBuilder &builder,
                                        ValueRange elements,
                                        const Columns &columns) {
-  // Of what is computed in f64, as functions of math are, the values of all
-  // columns at once would take more registers than there are.
+  // Two columns at a time: in f64, which math functions use, the values of all
+  // columns exceed the registers.
   constexpr int64_t kAtOnce = 2;
   IRMapping inputs;
   inputs.map(block->getArguments().drop_back(2), elements);
@@ -377,7 +371,7 @@ SmallVector<Value> ElementRegion::emitColumns(KernelBuilder &builder,
     return vector::BroadcastOp::create(builder, getVector(scalar.getType()),
                                        scalar);
   };
-  // Numbers of the columns: those that do not exist count as the last.
+  // Column indices; columns past the end repeat the last one.
   Value numbers;
   auto getColumns = [&](Value value) -> Value {
     if (!numbers) {
@@ -411,7 +405,8 @@ SmallVector<Value> ElementRegion::emitColumns(KernelBuilder &builder,
     return llvm::map_to_vector(inside->getTerminator()->getOperands(),
                                getOperand);
   };
-  // A branch that any of the columns takes; nothing in it has effects.
+  // Emits the else block, and the then block in a branch taken if any column
+  // needs it. Both are free of side effects.
   auto emitBranch = [&](scf::IfOp op) {
     SmallVector<Value> others = emitBlock(op.elseBlock());
     Value condition = getOperand(op.getCondition()), any;
@@ -434,7 +429,7 @@ SmallVector<Value> ElementRegion::emitColumns(KernelBuilder &builder,
   };
   emitOperation = [&](Operation &op) {
     if (getKind(op.getResult(0)) == Kind::Scalar) {
-      builder.clone(op, scalars); // in a branch
+      builder.clone(op, scalars); // nested in a branch
       return;
     }
     if (auto ifOp = dyn_cast<scf::IfOp>(op))

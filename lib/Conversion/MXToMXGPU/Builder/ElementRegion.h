@@ -1,11 +1,5 @@
-//===- ElementRegion.h - Epilogues and prologues on vectors --- -*- C++ -*-===//
+//===- ElementRegion.h - Vectorized element regions ----------- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
-//
-// The epilogue of mx.matmul and the prologue of mx.quantize speak of one
-// element. A thread of a kernel holds consecutive columns of one row: what
-// depends on the row alone is computed once, the rest on vectors.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_BUILDER_ELEMENTREGION_H
@@ -20,51 +14,51 @@ namespace mx::mxgpu {
 
 /// Returns true for the types that a thread of a kernel computes with.
 bool isKernelNumber(mlir::Type type);
-/// Returns true if an NVPTX instruction computes this operation of the math
-/// dialect bit by bit like the CPU path. mx-expand-math expands the others.
+/// Returns true if NVPTX has an instruction for this math operation that is
+/// bit-identical to the CPU path. mx-expand-math expands the others.
 bool hasKernelInstruction(mlir::Operation *op);
 
-/// The epilogue of mx.matmul and the prologue of mx.quantize speak of one
-/// element. A thread of a kernel holds consecutive columns of one row: what
-/// depends on the row alone is computed once, the rest on vectors.
+/// An epilogue of mx.matmul or prologue of mx.quantize, which defines one
+/// element. Kernel threads process consecutive columns of a row: values that
+/// depend only on the row are computed once, the others as vectors.
 class ElementRegion {
 public:
-  /// The region of an operation: its block, or null where there is none.
+  /// Wraps the body of an operation, or null for none.
   explicit ElementRegion(mlir::Block *block);
 
-  /// Says at an operation of the region why it cannot be inlined.
+  /// Emits an error at an operation of the region that cannot be inlined.
   llvm::LogicalResult verify();
 
-  /// Values from outside that a kernel needs as arguments.
+  /// Returns the values that the kernel needs as arguments.
   llvm::ArrayRef<mlir::Value> getCaptures() const;
-  /// Gives a captured value its counterpart in the kernel.
+  /// Maps a captured value to its kernel argument.
   void capture(mlir::Value value, mlir::Value inKernel);
 
   explicit operator bool() const;
 
-  /// Requires at run time that what is read at the number of the element's row
-  /// or column has as many entries as there are `rows` or `columns`.
+  /// Requires at run time that memory indexed by the row or column of the
+  /// element contains `rows` or `columns` entries.
   void requireSizes(KernelBuilder &host, mlir::Value rows, mlir::Value columns);
 
-  /// Whether anything but the elements depends on the column.
+  /// Returns true if anything but the elements depends on the column.
   bool usesColumns() const;
 
-  /// Emits what is the same in all columns of `row`, which exists.
+  /// Emits the values that depend only on `row`. The row must exist.
   void emitScalars(KernelBuilder &builder, mlir::Value row);
-  /// Whether vectors that the region reads are aligned, for whole columns; null
-  /// if it reads none. After `emitScalars`.
+  /// Returns whether the vectors read by the region are aligned for whole
+  /// columns, or null if it reads none. Call after `emitScalars`.
   mlir::Value areLoadsAligned(KernelBuilder &builder, int64_t count);
-  /// Emits the rest for the elements in `columns`, a vector for each argument
-  /// that stands for one, and returns what is yielded.
+  /// Emits the values of `columns`, with a vector for each element argument,
+  /// and returns the yielded vectors.
   llvm::SmallVector<mlir::Value> emit(KernelBuilder &builder,
                                       mlir::ValueRange elements,
                                       const Columns &columns);
 
 private:
-  /// How a value depends on the place of its element.
+  /// Dependence of a value on the position of its element.
   enum class Kind {
-    Scalar, ///< not on the column
-    Column, ///< the column plus an offset that is Scalar
+    Scalar, ///< independent of the column
+    Column, ///< the column plus a Scalar offset
     Vector
   };
 
@@ -72,27 +66,28 @@ private:
     auto found = kinds.find(value);
     return found == kinds.end() ? Kind::Scalar : found->second;
   }
-  /// A column that is clamped, by mx-clamp-indices for one, to places from 0 to
-  /// an end that is Scalar. No column: it is something else.
+  /// A column clamped (e.g. by mx-clamp-indices) to [0, end], where end is
+  /// Scalar. Null column: not a clamped column.
   struct ClampedColumn {
     mlir::Value column;
-    mlir::Value end; ///< null for none
+    mlir::Value end; ///< null: no upper bound
   };
   ClampedColumn getClampedColumn(mlir::Value value) const;
   void classify(mlir::Block &inside);
   Kind classify(mlir::Operation *op);
-  /// Whether numbers of f64 are computed for each column.
+  /// Returns true if columns are computed in f64.
   bool isWide();
   mlir::Value emitLoad(KernelBuilder &builder, mlir::memref::LoadOp load,
                        const Columns &columns);
-  /// `emit` of elements, and of loads that are made, from `inputs`.
+  /// Implements `emit`; `inputs` maps the elements and the loads already
+  /// emitted.
   llvm::SmallVector<mlir::Value> emitColumns(KernelBuilder &builder,
                                              const mlir::IRMapping &inputs,
                                              const Columns &columns);
   llvm::LogicalResult verify(mlir::Operation *op);
   llvm::LogicalResult verifyBranch(mlir::scf::IfOp op);
   llvm::LogicalResult verifyLoad(mlir::Operation *op);
-  /// The offset of a value of kind Column, null for none.
+  /// Returns the offset of a value of kind Column, or null for none.
   mlir::Value getOffset(KernelBuilder &builder, mlir::Value value);
 
   mlir::Block *block;

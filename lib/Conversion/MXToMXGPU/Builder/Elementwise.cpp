@@ -1,9 +1,5 @@
-//===- Elementwise.cpp - Threads over elements and tiles ------------------===//
+//===- Elementwise.cpp - Loops of threads over elements and tiles ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
-//
-// See the header.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Elementwise.h"

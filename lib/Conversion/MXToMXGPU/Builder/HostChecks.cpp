@@ -1,10 +1,6 @@
 //===- HostChecks.cpp - Checks of operands on the host --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-//
-// See the header.
-//
-//===----------------------------------------------------------------------===//
 
 #include "HostChecks.h"
 #include "../../Utils/HostCode.h"
@@ -88,8 +84,8 @@ void mx::mxgpu::requireScaleSizes(KernelBuilder &host, Value scales, Value rows,
               "dimension " + Twine(batch + 1) + " of " + name);
 }
 
-/// Compares bits as unsigned integers: those of finite positive numbers are 1
-/// to 0x7F7FFFFF. The host does not wait for numbers in memory
+/// Compares the bits as unsigned integers: finite positive floats are 1 to
+/// 0x7F7FFFFF. The host does not wait for values in memory
 /// (docs/reference/Spec.md).
 Value mx::mxgpu::checkPositive(KernelBuilder &host, Value scale) {
   Value bits = arith::BitcastOp::create(host, host.getI32Type(), scale);
@@ -228,7 +224,7 @@ LogicalResult mx::mxgpu::verifyKnownSizes(Operation *root) {
       return verifyAtMost(op->getLoc(), launch.getGrid(), kMaxWorkTiles,
                           "CTAs");
     auto require = dyn_cast<RequireOp>(op);
-    // The form that `requireAtMost` creates.
+    // Match the form created by `requireAtMost`.
     StringRef message = require ? require.getMessage() : StringRef();
     if (!message.consume_front(kAtMostMessage) ||
         !message.consume_back(kFoundMessage))

@@ -1,9 +1,9 @@
-//===- HostChecks.h - Checks of operands on the host ------------*- C++ -*-===//
+//===- HostChecks.h - Checks of operands on the host ---------- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Sizes, strides and addresses that a kernel depends on: `verify*` compares at
-// compile time what types know, `require*` at run time, before the launch.
+// Checks of the sizes, strides and addresses that a kernel depends on:
+// `verify*` at compile time, `require*` at run time before the launch.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,8 +18,8 @@ namespace mx::mxgpu {
 /// Maximum CTAs of a grid; kernels number work tiles in 32 bits.
 inline constexpr int64_t kMaxWorkTiles = target::kMaxGridX;
 
-/// Maximum rows and columns that tiles of up to 256 cover: coordinates of bulk
-/// copies are signed and have 32 bits (PTX ISA, cp.async.bulk.tensor).
+/// Maximum rows and columns covered by tiles of up to 256: coordinates of bulk
+/// copies are signed 32-bit integers (PTX ISA, cp.async.bulk.tensor).
 inline constexpr int64_t kMaxExtent =
     std::numeric_limits<int32_t>::max() / 256 * 256;
 
@@ -30,8 +30,7 @@ inline constexpr llvm::StringLiteral kAtMostMessage = "expected at most %lld ",
 /// Requires a size to be `expected`; messages call it `what`.
 void requireSize(KernelBuilder &host, mlir::Value found, mlir::Value expected,
                  const llvm::Twine &what);
-/// Requires a size to be a multiple of `factor`; the message has the nearest
-/// multiples.
+/// Requires at least one expert group in `offsets`, if any.
 void requireMultiple(KernelBuilder &host, mlir::Value found, int64_t factor,
                      const llvm::Twine &what);
 /// Requires a size of at most `limit`.
@@ -51,24 +50,23 @@ void requireScaleSizes(KernelBuilder &host, mlir::Value scales,
 /// another factor from memory by NaN, since the host does not wait for memory.
 mlir::Value checkPositive(KernelBuilder &host, mlir::Value scale);
 
-// The copy engine, and threads that load 16 bytes at a time, take rows that
-// begin at multiples of some bytes and do not overlap (CUDA driver API,
-// cuTensorMapEncodeTiled).
+// The copy engine and 16-byte loads need aligned rows that do not overlap (CUDA
+// driver API, cuTensorMapEncodeTiled).
 
-/// Returns true if the elements have whole bytes and each row is contiguous;
-/// rows may lie apart.
+/// Returns true if elements are whole bytes and each row is contiguous, even if
+/// the matrix is strided.
 bool mayHaveStride(mlir::MemRefType type);
-/// Fails if the type has a row stride that is no multiple of `multiple`
-/// elements or smaller than a row; messages call the matrix `name`.
+/// Fails if the static row stride is not a multiple of `multiple` elements or
+/// is smaller than a row; messages call the matrix `name`.
 llvm::LogicalResult verifyRowStride(mlir::Operation *op, mlir::MemRefType type,
                                     int64_t multiple, llvm::StringRef name);
-/// Requires the same of a dynamic stride, and an address of the first row at a
-/// multiple of `alignment` bytes.
+/// Requires the same of a dynamic stride, and that the first row is aligned to
+/// `alignment` bytes.
 void requireRows(KernelBuilder &host, mlir::Value matrix, int64_t multiple,
                  int64_t alignment, const llvm::Twine &name);
 
-/// Fails if a size that types know exceeds the limit of a launch in `root`: the
-/// program would always fail at run time.
+/// Fails if a static size exceeds the limit of a launch in `root`: the program
+/// would always fail at run time.
 llvm::LogicalResult verifyKnownSizes(mlir::Operation *root);
 
 } // namespace mx::mxgpu

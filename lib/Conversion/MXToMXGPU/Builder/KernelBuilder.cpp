@@ -1,9 +1,5 @@
-//===- KernelBuilder.cpp - What the builders of kernels share -------------===//
+//===- KernelBuilder.cpp - Utilities for building kernels -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
-//
-// See the header.
-//
 //===----------------------------------------------------------------------===//
 
 #include "KernelBuilder.h"
@@ -39,8 +35,8 @@ Value KernelBuilder::dim(Value memref, int64_t dim) {
   return memref::DimOp::create(*this, memref, dim);
 }
 
-/// A name that PTX can have (PTX ISA, Identifiers), unlike all of MLIR's: with
-/// an underscore for each character that it cannot.
+/// Converts text to a valid PTX identifier (PTX ISA, Identifiers): other
+/// characters become underscores.
 static std::string getPtxIdentifier(StringRef text) {
   std::string name = text.empty() || llvm::isDigit(text[0]) ? "_" : "";
   for (char c : text)
@@ -133,7 +129,8 @@ gpu::GPUModuleOp mx::mxgpu::getKernelModule(ModuleOp module,
   for (auto kernels : module.getOps<gpu::GPUModuleOp>())
     if (kernels.getName() == kName)
       return kernels;
-  // MLIR 22 verifies tcgen05 for sm_100a only; our own table was asked.
+  // MLIR 22 accepts tcgen05 for sm_100a only; our own table has verified the
+  // chip.
   auto attr = NVVM::NVVMTargetAttr::get(
       module.getContext(), /*optLevel=*/3, "nvptx64-nvidia-cuda", target.chip,
       target.features, /*targetFlags=*/DictionaryAttr(),
@@ -148,7 +145,7 @@ gpu::GPUModuleOp mx::mxgpu::getKernelModule(ModuleOp module,
 }
 
 //===----------------------------------------------------------------------===//
-// Memory of the host's code
+// Host memory
 //===----------------------------------------------------------------------===//
 
 Value mx::mxgpu::collapseLeading(KernelBuilder &host, Value memref,
@@ -185,7 +182,7 @@ Value mx::mxgpu::getAddress(KernelBuilder &host, Value memref) {
 
 void mx::mxgpu::clearMemory(KernelBuilder &host, Value memref) {
   Type element = cast<MemRefType>(memref.getType()).getElementType();
-  // E8M0 has no 0; its smallest number has these bits.
+  // E8M0 cannot represent 0; its smallest value has zero bits.
   auto float_ = dyn_cast<FloatType>(element);
   TypedAttr zero =
       float_ ? TypedAttr(host.getFloatAttr(
@@ -215,7 +212,7 @@ Value mx::mxgpu::toRow(KernelBuilder &host, Value memref) {
   SmallVector<OpFoldResult> sizes = {one};
   llvm::append_range(shape, type.getShape());
   llvm::append_range(sizes, memref::getMixedSizes(host, host.getLoc(), memref));
-  shape.resize(2, 1); // of a number
+  shape.resize(2, 1); // for a scalar
   sizes.resize(2, one);
   SmallVector<ReassociationIndices> reassociation;
   if (type.getRank())
@@ -237,7 +234,7 @@ static int64_t getBytes(MemRefType type) {
 
 int64_t mx::mxgpu::getRowAlignment(MemRefType type, int64_t dynamic) {
   if (!isContiguous(type))
-    return 0; // of a part: read element by element
+    return 0; // strided: read element by element
   if (type.getRank() > 1 && type.isDynamicDim(type.getRank() - 1))
     return dynamic;
   int64_t bytes =

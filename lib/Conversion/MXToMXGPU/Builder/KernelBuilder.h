@@ -1,10 +1,10 @@
-//===- KernelBuilder.h - What the builders of kernels share -----*- C++ -*-===//
+//===- KernelBuilder.h - Utilities for building kernels ------- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A builder for kernels and the host code that launches them: views, addresses,
-// allocation and clearing of memrefs on the host, loads of consecutive columns
-// in kernels.
+// Builder of kernels and of the host code that launches them: views, addresses,
+// allocation and clearing of memrefs on the host, and loads of consecutive
+// columns in kernels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,102 +23,101 @@ class KernelBuilder : public ArithBuilder {
 public:
   using ArithBuilder::ArithBuilder;
 
-  /// Tiles that suffice for the rows of all expert groups, whatever their
-  /// sizes, if each is given whole ones.
+  /// Returns an upper bound of the tiles of all expert groups if each starts a
+  /// new tile, independent of the group sizes.
   mlir::Value packedTiles(mlir::Value rows, int64_t tile, mlir::Value offsets);
-  /// Size of a dimension: a constant where the type knows it.
+  /// Returns the size of a dimension, as a constant if it is static.
   mlir::Value dim(mlir::Value memref, int64_t dim);
 
-  /// The insertion point moves into a branch that runs if `condition` holds.
+  /// Creates a branch on `condition` and moves the insertion point into it.
   void beginIf(mlir::Value condition);
 
-  /// A kernel with an empty body and `arguments`, in the module's gpu.module;
-  /// the builder's insertion point does not move. Its name begins with that of
-  /// the function around it and `what` it does.
+  /// Creates an empty kernel in the module's gpu.module without moving the
+  /// insertion point. Its name is the enclosing function's name followed by
+  /// `what`.
   KernelOp kernel(mlir::gpu::GPUModuleOp module, llvm::StringRef what,
                   mlir::TypeRange arguments, ScheduleAttr schedule = {});
-  /// Launches `kernel` with one CTA for each work tile, but no more than
-  /// the device runs at once where the kernel fills an SM.
+  /// Launches `kernel` with a CTA for each work tile, limited to the resident
+  /// CTAs of the device if the kernel fills an SM.
   void launch(KernelOp kernel, mlir::Value grid, mlir::ValueRange arguments);
 
-  /// A ring whose place in memory is not chosen yet.
+  /// Creates a ring; mxgpu-lower-rings places its buffers.
   mlir::Value ring(RingType type, llvm::StringRef name);
-  /// Operations with one block as a body; the insertion point moves into it.
+  /// Creates a role and moves the insertion point into its body.
   RoleOp role(llvm::StringRef name, int64_t warps, bool elected,
               bool onLeader = false);
-  /// Numbers of this thread's warp within its role, and of its lane.
+  /// Returns the index of this thread's warp within its role, and of its lane.
   std::pair<mlir::Value, mlir::Value> warpAndLane();
-  /// The largest of an unsigned number (i32) that each lane of a warp has.
+  /// Returns the maximum of an unsigned i32 over the lanes of a warp.
   mlir::Value warpMax(mlir::Value value) {
     return mlir::gpu::SubgroupReduceOp::create(
         *this, value, mlir::gpu::AllReduceOperation::MAXUI, /*uniform=*/true);
   }
-  /// If work tiles come through a ring, the end of the body goes on to the next
-  /// one.
+  /// Creates a loop over work tiles. A loop fed by a ring advances to the next
+  /// work tile at the end of its body.
   ForEachWorkTileOp forEachWorkTile(mlir::Value work);
-  /// Its body yields the carried values as they are until told otherwise.
+  /// Creates a K loop whose body yields the carried values unchanged by
+  /// default.
   ForEachKOp forEachK(mlir::Value start, mlir::Value end, int64_t step,
                       mlir::ValueRange initial = {});
 };
 
-/// The module's gpu.module for `target`, made at first use.
+/// Returns the module's gpu.module for `target`, creating it on first use.
 mlir::gpu::GPUModuleOp getKernelModule(mlir::ModuleOp module,
                                        const target::TargetInfo &target);
 
 /// Returns the address of the first element of a memref or of a view of one.
 mlir::Value getAddress(KernelBuilder &host, mlir::Value memref);
 
-/// Returns the bytes that mx-store-as-bytes makes of elements of 4 and 6 bits.
+/// Converts elements of 4 and 6 bits to the bytes of mx-store-as-bytes.
 mlir::Value toBytes(KernelBuilder &host, mlir::Value elements);
 /// Returns a contiguous memref as a matrix of one row.
 mlir::Value toRow(KernelBuilder &host, mlir::Value memref);
-/// Returns a memref with its first `count` dimensions collapsed into one; with
-/// a count below 2 the memref itself.
+/// Returns a memref with its first `count` dimensions collapsed into one. A
+/// count below 2 returns the memref itself.
 mlir::Value collapseLeading(KernelBuilder &host, mlir::Value memref,
                             int64_t count);
 
-/// Writes zeros over a whole memref, before later operations.
+/// Clears a whole memref before later operations run.
 void clearMemory(KernelBuilder &host, mlir::Value memref);
-/// Allocates a list of `size` i32; the caller frees it.
+/// Allocates a list of `size` i32 values. The caller frees it.
 mlir::Value allocateList(KernelBuilder &host, mlir::Value size);
 
-// A thread of a kernel holds consecutive columns of one row of a matrix. The
-// width of its loads depends on the alignment of rows.
+// Kernel threads process consecutive columns of a matrix row. The alignment of
+// rows determines the width of loads.
 
-/// Consecutive columns of a matrix that one thread has in hand.
+/// Consecutive columns of a matrix processed by a thread.
 struct Columns {
   mlir::Value first;
   int64_t count;
-  /// The last column that exists. Null: all of them do, and vectors of the
-  /// memory that is read start where `isAligned` holds.
+  /// The last existing column. Null if all columns exist and `isAligned` holds
+  /// for the vectors that are read.
   mlir::Value last;
-  /// Whether the thread's row exists; null if it does.
+  /// Whether the thread's row exists; null if it always does.
   mlir::Value isPresent;
 
-  /// Whether all of them exist.
+  /// Returns true if all columns exist.
   bool areWhole() const;
 };
 
-/// Reads the elements of `source` in a row, given by its leading `indices`, at
-/// `columns` plus `offset` (index; null for none). A column that does not exist
-/// gives the element of the last that does. Of a row that does not, nothing is
-/// read: the row that stands for it may belong to another thread, which writes
-/// it. With `end` (index) a place before column 0 counts as 0, and one after
-/// `end` as `end`.
+/// Reads a row of `source`, given by its leading `indices`, at `columns` plus
+/// `offset` (index; null for none). Missing columns repeat the last one.
+/// Missing rows are not read, because another thread may write the row that
+/// replaces them. With `end` (index), column indices are clamped to [0, end].
 mlir::Value loadColumns(KernelBuilder &builder, mlir::Value source,
                         mlir::ValueRange indices, const Columns &columns,
                         mlir::Value offset = {}, mlir::Value end = {});
 
-/// The bytes, 16 or 32, at a multiple of which every row of a matrix starts if
-/// its data do, as far as the type says; 0 if rows do not. Rows of unknown
-/// length give `dynamic`.
+/// Returns the static alignment of rows, 16 or 32 bytes, assuming aligned data;
+/// 0 if rows are unaligned. Rows of dynamic length return `dynamic`.
 int64_t getRowAlignment(mlir::MemRefType type, int64_t dynamic);
 
-/// Whether rows of `memref` start at multiples of `alignment` bytes.
+/// Returns whether rows of `memref` are aligned to `alignment` bytes.
 mlir::Value isAligned(KernelBuilder &builder, mlir::Value memref,
                       int64_t alignment, mlir::Value offset = {});
 
-/// Bytes that one load of `count` elements of a row can rely on; 0: none.
+/// Returns the guaranteed alignment of a load of `count` row elements, in
+/// bytes, or 0.
 int64_t getLoadAlignment(mlir::MemRefType type, int64_t count);
 
 } // namespace mx::mxgpu

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The runtime, and launch plans, fill memory with equal bytes: zeros.
+// Only fills with zero bytes are supported by the runtime and launch plans.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Whether all bytes of the memref are elements of it alone.
+/// Returns true if no byte is shared with elements of another memref.
 static bool ownsItsBytes(MemRefType type) {
   bool isNarrow = getElementBits(type) < 8;
   return type.getLayout().isIdentity() && !type.getElementType().isInteger(1) &&

@@ -1,10 +1,9 @@
-//===- Linalg.h - Kernels of linalg operations ------------------*- C++ -*-===//
+//===- Linalg.h - Kernels of linalg operations ---------------- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Reductions of rows have a kernel. Every other operation becomes parallel
-// loops, and these become a simple kernel, with one thread for each element.
-// Both steps leave IR that prints.
+// Reductions of rows have a dedicated kernel. Other operations become parallel
+// loops and then simple kernels, with a thread for each element.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,10 +19,10 @@ namespace mx::mxgpu {
 // Reductions of rows
 //===----------------------------------------------------------------------===//
 
-/// Says at `op` what a kernel reduces where it is something else.
+/// Emits an error at `op` unless it is a reduction of rows.
 llvm::LogicalResult verifyRowReduction(mlir::linalg::GenericOp op);
 
-/// Whether there is such a kernel for it.
+/// Returns true if the reduction kernel supports `op`.
 bool hasReductionKernel(mlir::linalg::GenericOp op);
 
 struct RowReduction {
@@ -31,35 +30,34 @@ struct RowReduction {
   llvm::SmallVector<mlir::Value> matrices;
 };
 
-/// Makes of the operation's body, in place, a region whose arguments are the
-/// elements of matrices, the row and the column, and which yields what is
-/// combined.
+/// Converts the body of `op` in place to a region that takes the elements of
+/// the matrices, the row and the column, and yields the value to combine.
 RowReduction makeRowReduction(mlir::linalg::GenericOp op);
 
-/// Returns true if the runtime can fill the result: with zeros, in bytes of its
-/// own.
+/// Returns true if the runtime can perform the fill: zeros, in bytes not shared
+/// with other memrefs.
 bool isMemset(mlir::linalg::FillOp op);
 
 //===----------------------------------------------------------------------===//
 // Simple kernels
 //===----------------------------------------------------------------------===//
 
-/// Says at the operation, or in its body, what no thread can compute.
+/// Emits an error for operands or body operations that a thread cannot process.
 llvm::LogicalResult verifySimple(mlir::linalg::GenericOp op);
 
-/// Requires at run time, as the CPU path does, that an operation reads and
-/// writes only what is there.
+/// Requires at run time that all accesses of an operation are in bounds, as on
+/// the CPU path.
 void requireAccesses(mlir::Operation *op);
 
-/// The same of the sizes of an operation's operands, which its loops follow.
+/// Requires at run time that the operand sizes match the loops of an operation.
 void requireSizes(mlir::linalg::GenericOp op);
 
-/// Replaces the operation by parallel loops, over what every result has an
-/// index for; all else is loops in a thread, in the operation's order.
+/// Replaces an operation by parallel loops over the dimensions that index every
+/// result, with the other loops nested inside.
 void emitLoops(mlir::linalg::GenericOp op, llvm::StringRef name);
 
-/// Parallel loops, or a single iteration, that become a kernel of this name.
-/// The insertion point moves into them.
+/// Creates parallel loops, or a single iteration, to be outlined to a kernel
+/// named `name`. Moves the insertion point into the body.
 mlir::scf::ParallelOp createSimpleLoop(KernelBuilder &host,
                                        mlir::ValueRange sizes,
                                        llvm::StringRef name);

@@ -1,12 +1,11 @@
-//===- ReduceKernel.cpp - The kernel of reductions of rows ----------------===//
+//===- ReduceKernel.cpp - Kernel of row reductions ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A linalg.generic that reduces the rows of matrices. A warp takes a row, a
-// lane every 32nd piece of consecutive elements of it. A lane has an
-// accumulator for each element of a piece, whatever the addresses are: the
-// order of summation depends on nothing but the number of columns and the
-// types.
+// Each warp reduces a row and each lane every 32nd piece of consecutive
+// elements, with an accumulator for each element of a piece. Regardless of
+// addresses, the order of summation depends only on the number of columns and
+// the types.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,9 +21,9 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-static constexpr int64_t kWarps = 8; // of a CTA, each with a row
+static constexpr int64_t kWarps = 8; // warps of a CTA, with a row each
 
-/// The number that changes nothing. That of a sum is -0.0.
+/// Returns the neutral element; -0.0 for addition.
 static float getNeutral(ReduceKind kind) {
   switch (kind) {
   case ReduceKind::Add:
@@ -51,10 +50,10 @@ public:
 
 private:
   void checkSizes();
-  /// What stands in the kernel for a value of the host.
+  /// Maps a host value into the kernel.
   Value inKernel(Value value);
   void buildBody();
-  /// Goes on inside of an if.
+  /// Creates a branch and moves the insertion point into it.
   void beginIf(arith::CmpIPredicate predicate, Value a, Value b) {
     body.beginIf(arith::CmpIOp::create(body, predicate, a, b));
   }
@@ -82,7 +81,7 @@ private:
   Value columnsOnHost;
   llvm::SetVector<Value> passed;
   KernelOp kernel;
-  /// In the kernel.
+  /// Values in the kernel.
   SmallVector<Value> inputs;
   Value columns;
 };
@@ -101,7 +100,7 @@ Value ReduceBuilder::combine(Value a, Value b) {
   llvm_unreachable("all kinds are listed");
 }
 
-/// What the verifier could not see in dynamic shapes.
+/// Requires the dynamic sizes to match.
 void ReduceBuilder::checkSizes() {
   Value sizes[] = {host.dim(op.getDpsInits()[0], 0), columnsOnHost};
   for (OpOperand *operand : op.getDpsInputOperands()) {
@@ -123,8 +122,8 @@ Value ReduceBuilder::inKernel(Value value) {
       unsigned(llvm::find(passed, value) - passed.begin()));
 }
 
-/// Whether rows of a matrix, which may lie apart, start where loads of whole
-/// pieces can; null if the type says that they do not.
+/// Returns whether the rows of a matrix, possibly strided, are aligned for
+/// vector loads; null if the type rules it out.
 static Value areRowsAligned(KernelBuilder &body, Value matrix) {
   auto type = cast<MemRefType>(matrix.getType());
   if (type.getLayout().isIdentity())
@@ -143,7 +142,7 @@ static Value areRowsAligned(KernelBuilder &body, Value matrix) {
   return isAligned(body, matrix, kLoadBytes, elements);
 }
 
-/// Whether whole pieces can be read at once; null if not.
+/// Returns whether vector loads are possible; null if never.
 Value ReduceBuilder::areAligned() {
   Value all;
   for (Value input : inputs) {
@@ -157,9 +156,9 @@ Value ReduceBuilder::areAligned() {
   return all;
 }
 
-/// A loop over a lane's pieces that carries the sums and the column of the next
-/// piece. Whole ones are read at once; others element by element, of which
-/// those that do not exist count as neutral.
+/// Emits a loop over a lane's pieces that carries the accumulators and the
+/// column of the next piece. Whole pieces use vector loads; others load single
+/// elements, and missing elements are neutral.
 scf::ForOp ReduceBuilder::emitPieces(Value from, Value to, Value sums,
                                      Value row, bool areWhole) {
   Value step = body.index(vector * target::kWarpSize);
@@ -195,13 +194,13 @@ scf::ForOp ReduceBuilder::emitPieces(Value from, Value to, Value sums,
   return loop;
 }
 
-/// What the lanes of a warp make of a row.
+/// Emits the reduction of a row by a warp.
 Value ReduceBuilder::emitRow(Value row, Value lane) {
   region.emitScalars(body, row);
   Value column = body.mul(lane, body.index(vector));
   Value sums = constant(VectorType::get(vector, body.getF32Type()));
   if (Value aligned = areAligned()) {
-    // The last piece that is whole begins before this.
+    // Exclusive upper bound of the first column of a whole piece.
     Value end = body.add(columns, 1 - vector);
     end = body.select(aligned, end, body.index(0));
     scf::ForOp whole = emitPieces(column, end, sums, row, /*areWhole=*/true);
@@ -237,7 +236,7 @@ void ReduceBuilder::buildBody() {
   auto [warp, lane] = body.warpAndLane();
   ForEachWorkTileOp workTile = body.forEachWorkTile(work);
   Value row = body.add(workTile.getRow(), warp);
-  // All lanes of a warp agree.
+  // The condition is uniform in a warp.
   beginIf(arith::CmpIPredicate::ult, row, rows);
   Value before = memref::LoadOp::create(body, result, row);
   Value total = combine(before, emitRow(row, lane));

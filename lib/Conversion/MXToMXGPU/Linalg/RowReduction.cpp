@@ -1,9 +1,5 @@
-//===- RowReduction.cpp - linalg operations that reduce rows --------------===//
+//===- RowReduction.cpp - Analysis of linalg row reductions ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
-//
-// See the header.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Builder/ElementRegion.h"
@@ -16,8 +12,8 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// The operation that adds an element to the accumulator, if the body ends in
-/// one of the kinds that there are.
+/// Returns the supported operation that combines the accumulator with an
+/// element, or null.
 static Operation *findCombiner(linalg::LinalgOp op) {
   BlockArgument accumulator = op.getRegionOutputArgs()[0];
   Operation *combiner =
@@ -32,14 +28,13 @@ static Operation *findCombiner(linalg::LinalgOp op) {
   return combiner;
 }
 
-/// Whether it goes along rows, one after another, and gives one result.
+/// Returns true if an operation reduces along rows and has a single result.
 static bool isAlongRows(linalg::LinalgOp op) {
   SmallVector<utils::IteratorType> expected = {utils::IteratorType::parallel,
                                                utils::IteratorType::reduction};
   return op.getIteratorTypesArray() == expected && op.getNumDpsInits() == 1;
 }
 
-/// What it combines by.
 static ReduceKind getKind(Operation *combiner) {
   return llvm::TypeSwitch<Operation *, ReduceKind>(combiner)
       .Case([](arith::AddFOp) { return ReduceKind::Add; })
@@ -121,8 +116,8 @@ RowReduction mx::mxgpu::makeRowReduction(linalg::GenericOp op) {
   BlockArgument accumulator = op.getRegionOutputArgs()[0];
   Operation *combiner = findCombiner(op);
   ReduceKind kind = getKind(combiner);
-  bool isFirst = combiner->getOperand(0) == accumulator;
-  block->getTerminator()->setOperand(0, combiner->getOperand(isFirst));
+  bool isLeft = combiner->getOperand(0) == accumulator;
+  block->getTerminator()->setOperand(0, combiner->getOperand(isLeft));
   combiner->erase();
 
   OpBuilder builder(op);
@@ -160,7 +155,7 @@ RowReduction mx::mxgpu::makeRowReduction(linalg::GenericOp op) {
 }
 
 bool mx::mxgpu::hasReductionKernel(linalg::GenericOp op) {
-  // Whoever asks has another way; only a pass over the whole module does.
+  // Callers have a fallback, so suppress the diagnostic.
   ScopedDiagnosticHandler quiet(op.getContext(),
                                 [](Diagnostic &) { return success(); });
   if (failed(verifyRowReduction(op)))

@@ -1,11 +1,11 @@
-//===- SimpleKernel.cpp - Loops and kernels of other operations -----------===//
+//===- SimpleKernel.cpp - Simple kernels of remaining operations ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What no other kernel computes becomes loops of its own, with a remark that
-// says so, and these become kernels. All iterations of a nest are one long row,
-// of which a work tile is a piece and a thread takes an element: neighbours in
-// the last loop are neighbours in a warp.
+// Operations without another kernel become loops, with a remark, and then
+// kernels. The iterations of a nest form one long row; work tiles are pieces of
+// it and threads own single elements. Iterations adjacent in the last loop are
+// adjacent in a warp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,7 +43,8 @@ static bool isSlice(Value memref) {
   return type && !type.getLayout().isIdentity();
 }
 
-/// The location says where; what the operation looks like by now does not help.
+/// Emits the remark at the location only, because the operation no longer
+/// resembles the source.
 static void explain(Operation *op, StringRef name, bool hasThreads) {
   InFlightDiagnostic diag = emitRemark(op->getLoc());
   diag << "'" << name << "' runs as a simple kernel, "
@@ -171,7 +172,7 @@ static bool isBits(Value value) {
   return getElementTypeOrSelf(value.getType()).isInteger(1);
 }
 
-/// What a kernel is given for a value of the host: bits have bytes.
+/// Converts a host value to a kernel argument: bits become bytes.
 static Value toArgument(KernelBuilder &host, Value value) {
   Type i8 = host.getI8Type();
   if (!isBits(value))
@@ -183,7 +184,7 @@ static Value toArgument(KernelBuilder &host, Value value) {
   return UnrealizedConversionCastOp::create(host, bytes, value).getResult(0);
 }
 
-/// Reads and writes of bits, in a kernel that was given bytes.
+/// Rewrites loads and stores of bits to bytes.
 static void accessBytes(KernelOp kernel) {
   SmallVector<Operation *> accesses;
   kernel.walk([&](Operation *op) {
@@ -323,7 +324,7 @@ struct LoopsToKernelsPass final
     }
   }
 
-  /// Whoever writes the attribute by hand is told what it asks for.
+  /// Checks the loop, since the attribute may be written by hand.
   static LogicalResult verify(scf::ParallelOp loop) {
     auto is = [](int64_t number) {
       return [=](Value value) { return getConstantIntValue(value) == number; };

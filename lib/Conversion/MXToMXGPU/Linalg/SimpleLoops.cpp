@@ -1,10 +1,10 @@
-//===- SimpleLoops.cpp - Loops that threads run ---------------------------===//
+//===- SimpleLoops.cpp - Parallel loops for simple kernels ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Upstream's loops keep what they accumulate in memory, and run a parallel loop
-// within a sequential one. A thread has registers, and a launch costs much: the
-// loops that every result has an index for are the threads, the others are
+// Upstream's lowering keeps accumulators in memory and nests parallel loops in
+// sequential ones. Threads have registers, and launches are expensive: here,
+// loops that index every result become threads, and the others are nested
 // inside and carry the results.
 //
 //===----------------------------------------------------------------------===//
@@ -22,10 +22,10 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 //===----------------------------------------------------------------------===//
-// What a thread can compute
+// Supported operations
 //===----------------------------------------------------------------------===//
 
-/// Elements that a thread can move, though not compute with.
+/// Returns true for elements that a thread can move but not compute with.
 static bool isByte(Type type) {
   return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8;
 }
@@ -79,7 +79,7 @@ LogicalResult mx::mxgpu::verifySimple(linalg::GenericOp op) {
 }
 
 namespace {
-/// Takes down the assertions that are made.
+/// Records the created assertions.
 struct AssertListener final : OpBuilder::Listener {
   void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
     if (auto assertion = dyn_cast<cf::AssertOp>(op))
@@ -104,7 +104,7 @@ void mx::mxgpu::requireAccesses(Operation *op) {
       });
   for (cf::AssertOp assertion : listener.assertions) {
     OpBuilder at(assertion);
-    // The message of a requirement is a format.
+    // Escape percent signs: the message of a requirement is a format.
     std::string text = assertion.getMsg().str();
     for (size_t i = 0; (i = text.find('%', i)) != std::string::npos; i += 2)
       text.insert(i, "%");
@@ -115,7 +115,7 @@ void mx::mxgpu::requireAccesses(Operation *op) {
 }
 
 void mx::mxgpu::requireSizes(linalg::GenericOp op) {
-  // Whatever else an index is computed by, upstream knows its bounds.
+  // Upstream computes the bounds of other index expressions.
   if (!llvm::all_of(op.getIndexingMapsArray(),
                     [](AffineMap map) { return map.isProjectedPermutation(); }))
     return requireAccesses(op);
@@ -142,7 +142,7 @@ void mx::mxgpu::requireSizes(linalg::GenericOp op) {
 
 scf::ParallelOp mx::mxgpu::createSimpleLoop(KernelBuilder &host,
                                             ValueRange sizes, StringRef name) {
-  // scf.parallel has no form for a single iteration.
+  // scf.parallel requires at least one loop.
   SmallVector<Value> ends(sizes);
   if (ends.empty())
     ends.push_back(host.index(1));
@@ -168,7 +168,8 @@ private:
   using Results = SmallVector<Value>;
 
   void findThreads();
-  /// Whether a thread's results stay where they are in the loops inside.
+  /// Returns true if the results of a thread keep their position in the inner
+  /// loops.
   bool keepsPlaces();
   SmallVector<Value> getPlace(OpOperand &operand);
   Value load(OpOperand &operand);
@@ -221,7 +222,7 @@ Value LoopEmitter::load(OpOperand &operand) {
   return memref::LoadOp::create(builder, operand.get(), getPlace(operand));
 }
 
-/// What nothing reads is not loaded, unless loops that may not run carry it.
+/// Skips loads of unread results, unless loops that may not run carry them.
 LoopEmitter::Results LoopEmitter::loadResults() {
   Results results;
   for (OpOperand &init : op.getDpsInitsMutable())
@@ -261,7 +262,7 @@ LoopEmitter::Results LoopEmitter::emitBody(ValueRange results) {
       [&](Value value) { return mapping.lookupOrDefault(value); });
 }
 
-/// The loops from `dim` on that are not threads.
+/// Emits the loops from `dim` on that are not threads.
 LoopEmitter::Results LoopEmitter::emitLoops(unsigned dim, ValueRange results) {
   while (dim < sizes.size() && isThread[dim])
     ++dim;

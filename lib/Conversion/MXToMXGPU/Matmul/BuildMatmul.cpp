@@ -1,10 +1,6 @@
 //===- BuildMatmul.cpp - Construction of matmul kernels -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-//
-// The table of contents: components, signature, kernel frame, roles, launch.
-//
-//===----------------------------------------------------------------------===//
 
 #include "BuildMatmul.h"
 #include "../Builder/HostChecks.h"
@@ -21,7 +17,7 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 //===----------------------------------------------------------------------===//
-// The components of a kernel
+// Components
 //===----------------------------------------------------------------------===//
 
 static std::unique_ptr<WorkPolicy> createWork(MatmulKernel &kernel) {
@@ -104,7 +100,7 @@ KernelArguments mx::mxgpu::getSumArguments(MatmulKernel &kernel, Value partials,
 }
 
 //===----------------------------------------------------------------------===//
-// The kernel
+// Kernel
 //===----------------------------------------------------------------------===//
 
 static void enterKernel(MatmulKernel &kernel, KernelOp kernelOp) {
@@ -120,8 +116,8 @@ static void createScheduler(const Policies &policies, Value workTiles) {
   policies.work->createScheduler(rows, columns, workTiles);
 }
 
-/// Makes the rings and the tile scheduler; gives the ring by which they come,
-/// or null where they are static.
+/// Creates the rings and the tile scheduler. Returns the ring of work tiles, or
+/// null if work tiles are static.
 static Value createFrame(MatmulKernel &kernel, const Policies &policies) {
   KernelBuilder &body = kernel.body;
   RingType byRing = kernel.matmul.buffers.workTiles;
@@ -129,10 +125,10 @@ static Value createFrame(MatmulKernel &kernel, const Policies &policies) {
     createScheduler(policies, Value());
   policies.mainLoop->createRings();
   policies.epilogue->begin();
-  // The last in memory, because the others are aligned more.
+  // Last in memory, because the other buffers need larger alignment.
   Value workTiles = byRing ? body.ring(byRing, "work_tiles") : Value();
-  // Kernels before this one may write what is read from here on: the ends of
-  // groups by which the first work tile is found, too.
+  // Earlier kernels may write the memory read from here on, including the group
+  // offsets that determine the first work tile.
   if (kernel.matmul.schedule.getPdl())
     WaitDependenciesOp::create(body);
   if (byRing)
@@ -140,8 +136,8 @@ static Value createFrame(MatmulKernel &kernel, const Policies &policies) {
   return workTiles;
 }
 
-/// One thread asks the hardware for the work tile that comes after each, or a
-/// warp finds it among the groups.
+/// Creates the role that obtains the next work tile: from the hardware, by one
+/// thread, or from the expert groups, by a warp.
 static void buildScheduleRole(MatmulKernel &kernel, const Policies &policies,
                               Value workTiles) {
   if (!workTiles)
@@ -164,9 +160,9 @@ static void launch(MatmulKernel &kernel, WorkPolicy &work, KernelOp kernelOp) {
   requireAtMost(host, workTiles, kMaxWorkTiles, "work tiles");
   Value clusters = workTiles;
   int64_t ctas = strategy.getCtas() * schedule.getClusterSplits();
-  // As many as run at once. Those that share a reduction have one work tile
-  // each: all threads of a cluster meet, also those that would load for the
-  // next one.
+  // Limit the grid to resident CTAs. Clusters that split a reduction process a
+  // single work tile, because all their threads synchronize, including threads
+  // that would load the next work tile.
   if (strategy.getTileLoop() == TileLoop::Static &&
       schedule.getClusterSplits() == 1) {
     Value running = SmCountOp::create(host);

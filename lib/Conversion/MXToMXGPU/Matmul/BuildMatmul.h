@@ -1,9 +1,9 @@
-//===- BuildMatmul.h - Construction of matmul kernels -----------*- C++ -*-===//
+//===- BuildMatmul.h - Construction of matmul kernels --------- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Puts the components together: work tiles, the loads of B, the main loop of a
-// strategy and an epilogue. MatmulKernel.h has what they share.
+// Combines the components: work tiles, loads of B, the main loop of a strategy
+// and an epilogue. MatmulKernel.h defines their common state.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@
 namespace mx::mxgpu {
 
 struct Policies {
-  /// Those of the kernel's matmul.
+  /// Creates the policies for the kernel's matmul.
   explicit Policies(MatmulKernel &kernel);
 
   std::unique_ptr<WorkPolicy> work;
@@ -26,32 +26,34 @@ struct Policies {
   std::unique_ptr<EpiloguePolicy> epilogue;
 };
 
-/// Of the kernel of a matmul.
+/// Returns the arguments of a matmul kernel.
 KernelArguments getMatmulArguments(MatmulKernel &kernel,
                                    const Policies &policies);
 
-/// Of the kernel that adds the `partials` of a split reduction.
+/// Returns the arguments of the kernel that adds the `partials` of a split
+/// reduction.
 KernelArguments getSumArguments(MatmulKernel &kernel, mlir::Value partials,
                                 ElementRegion &region);
 
-/// Says at `op` what kernels support where it asks for more.
+/// Emits an error at `op` if no kernel supports it.
 llvm::LogicalResult verifyMatmulSupport(MatmulOpInterface op,
                                         const target::TargetInfo &target);
-/// The same for a schedule of `op`, which itself is supported.
+/// Emits an error if no kernel supports `op` with `schedule`. Requires a
+/// supported `op`.
 llvm::LogicalResult verifyScheduleSupport(MatmulOpInterface op,
                                           ScheduleAttr schedule,
                                           const target::TargetInfo &target);
 
-/// Compares, before a matmul is launched, the sizes that types do not tell.
+/// Requires the dynamic sizes to match before the launch.
 void checkSizes(MatmulKernel &kernel, const Policies &policies);
 
 /// Computes the rows of a matrix of B.
 mlir::Value getRowsOfB(MatmulKernel &kernel);
 
-/// Returns true for scales in tiles, false for compact ones, which have none.
+/// Returns true for tiled scales, false for compact scales.
 bool areTiles(MatmulOpInterface op, mlir::Value scales);
 
-/// Builds and launches a matmul whose sizes are checked.
+/// Builds and launches a matmul kernel. Requires checkSizes().
 void buildMatmul(MatmulKernel &kernel, const Policies &policies);
 
 } // namespace mx::mxgpu

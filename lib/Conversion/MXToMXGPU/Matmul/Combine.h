@@ -1,8 +1,8 @@
-//===- Combine.h - What kernels of mx.combine share -------------*- C++ -*-===//
+//===- Combine.h - Utilities for mx.combine kernels ----------- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Rows that a list names are added up in any order, or in that of the list.
+// mx.combine adds listed rows in any order, or in the order of the list.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,18 +13,18 @@
 
 namespace mx::mxgpu {
 
-/// Columns of a row that a lane takes at a time, how often it does, and what a
-/// warp therefore has.
+/// Columns that a lane processes at once, number of repetitions, and resulting
+/// columns of a warp.
 inline constexpr int64_t kCombineVector = 4, kCombineLoads = 8;
 inline constexpr int64_t kCombineColumns =
     target::kWarpSize * kCombineVector * kCombineLoads;
 
-/// The end of the rows that have a group, no more than there are; all `rows`
-/// without `offsets`.
+/// Returns the end of the rows in expert groups, at most `rows`; `rows` without
+/// `offsets`.
 mlir::Value getListEnd(KernelBuilder &body, mlir::Value rows,
                        mlir::Value offsets);
 
-/// Builds the kernels of an `mx.combine` in fixed order, and launches them.
+/// Builds and launches the kernels of an `mx.combine` in fixed order.
 void buildCombineInOrder(CombineOp op, mlir::gpu::GPUModuleOp module);
 
 } // namespace mx::mxgpu

@@ -1,19 +1,18 @@
-//===- CombineInOrder.cpp - The kernels of mx.combine in fixed order ------===//
+//===- CombineInOrder.cpp - Kernels of mx.combine in fixed order ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A token's sum is that of its rows in ascending order, whatever the order in
-// which threads run. First the rows of each token are listed:
+// Adds the rows of each token in ascending order, independent of scheduling.
+// Four kernels list the rows of each token:
 //
-//   count   each row takes the next number among the rows of its token
-//   start   each token takes as many places of a list as it has rows
-//   place   each row goes to the place of its number
-//   order   each row goes to the place that says how many are before it
+//   count   number each row within its token
+//   start   allocate a range of the list for each token
+//   place   store each row at its number in the range of its token
+//   order   sort each range by row
 //
-// Atomic additions of integers decide the numbers, and where the places of a
-// token begin. Both may differ from run to run, but not which rows are at the
-// places of a token in the end, nor their order. Then a warp adds up
-// 512 columns of a token's rows, one row after the other, and stores the sum.
+// Atomic integer additions assign the numbers and ranges, which may vary
+// between runs, but the sorted ranges do not. Then a warp adds 512 columns of a
+// token's rows one after another and stores the sum.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,31 +30,31 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-static constexpr int64_t kTokens = 8; // of a CTA, a warp each
-/// Pieces of four columns that a lane adds at a time; more of them would not
-/// fit in registers with what is loaded.
+static constexpr int64_t kTokens = 8; // tokens of a CTA, with a warp each
+/// Maximum pieces of four columns that a lane adds at once, limited by
+/// registers.
 static constexpr int64_t kMostPieces = 4;
 static constexpr int64_t kPieceColumns = kCombineVector * target::kWarpSize;
-/// Tokens for which a thread takes places together: all such threads add to
-/// one number.
+/// Tokens per thread that allocates ranges; all these threads update one
+/// counter.
 static constexpr int64_t kTokensTogether = 16;
 
 namespace {
 
-/// Lists in device memory, of i32, that the kernels share.
+/// i32 lists in device memory.
 struct Lists {
-  Value counts;    ///< rows of each token, and then the places that are taken
-  Value starts;    ///< the first place of each token
-  Value places;    ///< numbers of rows, and finally the rows in order
-  Value unordered; ///< the rows of each token
+  Value counts;    ///< rows of each token, then allocated entries
+  Value starts;    ///< start of each token's range
+  Value places;    ///< row numbers, finally the sorted rows
+  Value unordered; ///< rows of each token, unsorted
 };
 
-/// What a lane adds up: the rows of a token at places of a list, in pieces of
-/// four columns.
+/// Sum computed by a lane: rows of a token at entries [begin, end) of `list`,
+/// in pieces of four columns.
 struct Sum {
   Value input, out, list;
   Value token, begin, end;
-  Value column; ///< the first of the first piece
+  Value column; ///< first column of the first piece
 };
 
 class InOrderBuilder {
@@ -76,7 +75,7 @@ private:
   void orderRows();
   void sumRows();
 
-  /// A kernel whose threads take a row each that is added to a token.
+  /// Launches a kernel with a thread for each row added to a token.
   void launchEachRow(StringRef name, ArrayRef<Value> arguments,
                      llvm::function_ref<void(Arguments, Value, Value)> emit);
 
@@ -85,20 +84,20 @@ private:
   void emitSum(const Sum &sum, bool isWhole);
   Value loadPiece(Value matrix, Value row, Value column, bool isWhole);
 
-  /// Columns that a warp has.
+  /// Returns the columns of a warp.
   int64_t getColumns() const { return pieces * kPieceColumns; }
 
   CombineOp op;
   gpu::GPUModuleOp module;
   KernelBuilder host, body;
-  Value rows, tokens, columns; ///< how many there are
-  int64_t pieces;              ///< that a lane adds at a time
+  Value rows, tokens, columns; ///< sizes
+  int64_t pieces;              ///< pieces that a lane adds at once
   Lists lists;
 };
 
 } // namespace
 
-/// As many as share the columns of a row equally among warps.
+/// Returns the pieces that divide the columns of a row equally among warps.
 static int64_t selectPieces(int64_t columns) {
   if (ShapedType::isDynamic(columns) || columns == 0)
     return kMostPieces;
@@ -151,7 +150,7 @@ void InOrderBuilder::launchEachRow(
         body.beginIf(
             body.isBelow(row, getListEnd(body, body.dim(list, 0), offsets)));
         Value token = loadIndex(body, list, row);
-        // As unsigned numbers, negative ones are beyond any token.
+        // Unsigned comparison also rejects negative tokens.
         body.beginIf(body.isBelow(token, given[all.size() - 1]));
         emit(given.drop_front(known), row, token);
       });
@@ -167,14 +166,14 @@ void InOrderBuilder::countRows() {
   launchEachRow("combine_count", {lists.counts, lists.places}, emit);
 }
 
-/// The last of the counts is that of all places.
+/// Allocates the ranges. The last count is the number of allocated entries.
 void InOrderBuilder::takePlaces() {
   auto emit = [&](Arguments given, Value thread) {
     Value counts = given[0], starts = given[1];
     Value allTokens = body.dim(starts, 0);
     Value begin = body.mul(thread, kTokensTogether);
     Value end = body.min(body.add(begin, kTokensTogether), allTokens);
-    // Adds the counts of the thread's tokens to a number.
+    // Adds the counts of the thread's tokens to `initial`.
     auto addCounts = [&](Value initial, bool stores) -> Value {
       auto loop = scf::ForOp::create(body, begin, end, body.index(1), initial);
       OpBuilder::InsertionGuard guard(body);
@@ -263,7 +262,7 @@ void InOrderBuilder::buildSum(Arguments given) {
   Value token = body.add(workTile.getRow(), warp);
   body.beginIf(body.isBelow(token, body.dim(out, 0)));
   Value count = loadIndex(body, counts, token);
-  // Even 0 would change the bits of -0.
+  // Without rows keep the value: adding 0 would change -0.
   body.beginIf(body.isBelow(body.index(0), count));
   Value begin = loadIndex(body, starts, token);
   Sum sum{given[0],
@@ -284,8 +283,8 @@ void InOrderBuilder::buildSum(Arguments given) {
   }
 }
 
-/// Whether every piece of four columns can be read and written as a whole; null
-/// if none can.
+/// Returns whether all pieces can be loaded and stored as vectors; null if
+/// never.
 Value InOrderBuilder::areRowsAligned(const Sum &sum) {
   auto type = cast<MemRefType>(sum.input.getType());
   int64_t columns = type.getDimSize(1);
@@ -299,7 +298,7 @@ Value InOrderBuilder::areRowsAligned(const Sum &sum) {
   return body.both(isVectorAligned(sum.input), isVectorAligned(sum.out));
 }
 
-/// Four columns of a row, of which those that do not exist hold anything.
+/// Loads four columns of a row. Missing columns are undefined.
 Value InOrderBuilder::loadPiece(Value matrix, Value row, Value column,
                                 bool isWhole) {
   auto type = cast<MemRefType>(matrix.getType());
@@ -321,7 +320,7 @@ Value InOrderBuilder::loadPiece(Value matrix, Value row, Value column,
 }
 
 void InOrderBuilder::emitSum(const Sum &sum, bool isWhole) {
-  // What the sum begins with, and the first place after that.
+  // Initial value of the sum, and the first entry to add.
   Value matrix = sum.out, row = sum.token, begin = sum.begin;
   if (op.getOverwrite()) {
     matrix = sum.input;

@@ -1,10 +1,10 @@
-//===- CombineKernel.cpp - The kernel of mx.combine -----------------------===//
+//===- CombineKernel.cpp - Kernel of mx.combine in any order --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// In any order: a warp has a row and 1024 columns of it, of which a lane adds 4
-// at a time to the row that the list names. Everything is loaded before the
-// first addition. CombineInOrder.cpp has the fixed order.
+// Each warp adds 1024 columns of a row to the listed row, four columns per lane
+// at a time, and loads everything before the first addition. See
+// CombineInOrder.cpp for fixed order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-static constexpr int64_t kRows = 8; // of a CTA, a warp each
+static constexpr int64_t kRows = 8; // rows of a CTA, with a warp each
 
 namespace {
 class CombineBuilder {
@@ -68,7 +68,7 @@ private:
     OpBuilder::InsertionGuard guard(body);
     body.setInsertionPointToStart(exists.thenBlock());
     Value to = loadIndex(body, entry.getArgument(1), row);
-    // As unsigned numbers, negative ones are beyond any row.
+    // Unsigned comparison also rejects negative rows.
     auto isNamed =
         scf::IfOp::create(body, isBelow(to, body.dim(out, 0)), false);
     body.setInsertionPointToStart(isNamed.thenBlock());
@@ -109,7 +109,7 @@ Value mx::mxgpu::getListEnd(KernelBuilder &body, Value rows, Value offsets) {
   if (!offsets)
     return rows;
   Value end = loadIndex(body, offsets, body.sub(body.dim(offsets, 0), 1));
-  // Without bounds a wrong end would lead outside of the tensor.
+  // Clamp, because a wrong end would exceed the tensor.
   end = arith::MaxSIOp::create(body, end, body.index(0));
   return arith::MinSIOp::create(body, end, rows);
 }

@@ -1,18 +1,17 @@
-//===- GroupRowsKernel.cpp - The kernels of mx.group_rows -----------------===//
+//===- GroupRowsKernel.cpp - Kernels of mx.group_rows ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A stable counting sort of pairs by expert. Pairs come in chunks, and chunks
-// in spans:
+// Stable counting sort of pairs by expert, in chunks of pairs and spans of
+// chunks:
 //
-//   count   the pairs of each expert are counted in each chunk and each span
-//   sum     and for each span, those of earlier spans
-//   ends    the rows of an expert begin after those of experts before it
-//   place   a pair goes after those of its expert in earlier spans, in earlier
-//           chunks of its span, and before it in its chunk, which its thread
-//           adds up
+//   count   count the pairs of each expert in each chunk and span
+//   sum     add the counts of earlier spans
+//   ends    compute the rows at which each expert starts and ends
+//   place   place each pair after those of its expert in earlier spans, in
+//           earlier chunks of its span, and earlier in its chunk
 //
-// Only counts are added by atomic operations, so every run gives the same.
+// The result is deterministic, because atomic operations only add counts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,8 +28,8 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// A thread adds up less than a chunk and a span, and all spans: 65536 pairs
-/// have 16 of them.
+/// A thread of `place` adds the counts of at most a chunk, a span and all
+/// spans: 16 for 65536 pairs.
 static constexpr int64_t kPairsOfChunk = 128, kChunksOfSpan = 32,
                          kPairsOfSpan = kPairsOfChunk * kChunksOfSpan;
 
@@ -58,19 +57,19 @@ private:
               llvm::function_ref<void(Arguments, Value)> emit) {
     launchForEachElement(host, body, module, name, count, arguments, emit);
   }
-  /// What stands for an expert in lines from `begin` to `end`, added up.
+  /// Adds the entries of an expert in lines from `begin` to `end`.
   Value sumLines(Value list, Value begin, Value end, Value experts,
                  Value expert);
-  /// The sum over a range, in a kernel, of what `term` computes.
+  /// Emits the sum of `term` over a range.
   Value sum(Value begin, Value end, llvm::function_ref<Value(Value)> term);
 
   GroupRowsOp op;
   gpu::GPUModuleOp module;
   KernelBuilder host, body;
-  Value ids;                           ///< of all pairs, in a row
-  Value first;                         ///< what ids call expert 0
-  Value pairs, places, experts, spans; ///< how many there are
-  /// Device memory: lines of a number for each expert.
+  Value ids;                           ///< ids of all pairs
+  Value first;                         ///< id of expert 0
+  Value pairs, places, experts, spans; ///< sizes
+  /// Device memory: lines with an entry for each expert.
   Value inChunks, inSpans, starts, begins;
 };
 
@@ -96,7 +95,7 @@ void GroupRowsBuilder::build() {
   };
   inChunks = allocateLines(host.ceilDiv(pairs, kPairsOfChunk));
   inSpans = allocateLines(spans);
-  // The last line has no span: all pairs are before it.
+  // The last line counts all pairs.
   starts = allocateLines(host.add(spans, 1));
   begins = allocateList(host, experts);
   for (Value list : {inChunks, inSpans})
@@ -131,7 +130,7 @@ void GroupRowsBuilder::countPairs() {
   auto emit = [&](Arguments given, Value pair) {
     Value expert = body.sub(loadIndex(body, given[0], pair), given[4]);
     Value experts = given[3];
-    // As unsigned numbers, negative ones are beyond any expert.
+    // Unsigned comparison also rejects negative ids.
     body.beginIf(body.isBelow(expert, experts));
     for (auto [list, size] : {std::pair(given[1], kPairsOfChunk),
                               std::pair(given[2], kPairsOfSpan)}) {

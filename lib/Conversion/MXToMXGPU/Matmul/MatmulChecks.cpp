@@ -1,9 +1,8 @@
-//===- MatmulChecks.cpp - What kernels of matmuls cannot do ---------------===//
+//===- MatmulChecks.cpp - Verification of matmul kernels ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Types are checked before a kernel is built; sizes that they do not tell,
-// before it is launched.
+// Types are checked before a kernel is built, dynamic sizes before the launch.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +27,8 @@ static InFlightDiagnostic emitLayoutError(MatmulOpInterface op, MemRefType type,
          << type;
 }
 
-/// What a static reduction must be, and the nearest that it can.
+/// Fails unless a static reduction is a supported multiple; suggests the
+/// nearest.
 static LogicalResult verifyReduction(MatmulOpInterface op,
                                      const target::MmaForm &mma) {
   int64_t k = cast<MemRefType>(op.getA().getType()).getShape().back();
@@ -52,7 +52,7 @@ static LogicalResult verifyReduction(MatmulOpInterface op,
   return diag;
 }
 
-/// Rows may lie apart, but not where a kernel packs them.
+/// Verifies strided rows. Packing kernels do not support them.
 static LogicalResult verifyRows(MatmulOpInterface op, MemRefType type,
                                 const target::OperandForm &form,
                                 StringRef name) {
@@ -63,7 +63,7 @@ static LogicalResult verifyRows(MatmulOpInterface op, MemRefType type,
   return verifyRowStride(op, type, form.rowMultiple, name);
 }
 
-/// A quantized result, scattered rows, and columns of several matrices.
+/// Verifies quantized results, scattered rows and columns of several matrices.
 static LogicalResult verifyResultForm(MatmulOpInterface op) {
   if (Value rows = op.getScatterRows())
     if (auto type = cast<MemRefType>(rows.getType()); !isContiguous(type))
@@ -87,7 +87,8 @@ static LogicalResult verifyResultForm(MatmulOpInterface op) {
          << multiple << " columns on the GPU, found " << columns;
 }
 
-/// An A without scales is multiplied by weights that threads convert to bf16.
+/// Fails unless an A without scales is bf16, the type to which threads convert
+/// B.
 static LogicalResult verifyNumbers(MatmulOpInterface op) {
   if (op.getAScales())
     return success();
@@ -111,7 +112,7 @@ LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOpInterface op,
        {std::tuple(op.getA(), op.getAScales(), "a"),
         std::tuple(op.getB(), op.getBScales(), "b")}) {
     auto type = cast<MemRefType>(operand.getType());
-    // Each expert group of rows has a matrix b of its own.
+    // Each expert group of rows has its own B matrix.
     int64_t batch = op.getRaggedOrNone() == RaggedKind::Rows &&
                     (name[0] == 'b' || op.isMasked());
     OperandOrderAttrInterface order =
@@ -149,6 +150,10 @@ LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOpInterface op,
                                "of ")
                << target.chip << " read, found " << order
                << ": leave out mx.pack_operand";
+    if (op.getBlockSize() == BlockFormat::kWhole)
+      return op->emitOpError("expected blocks of a known size on ")
+             << target.chip << ", found a scale for a whole row: quantize in "
+             << "such blocks, or compile for sm_90a";
     StringRef advice = op.getBScales()   ? ""
                        : op.getAScales() ? ": quantize b, or make a bf16 by "
                                            "mx.dequantize"
@@ -219,7 +224,7 @@ mx::mxgpu::verifyScheduleSupport(MatmulOpInterface op, ScheduleAttr schedule,
 // Sizes
 //===----------------------------------------------------------------------===//
 
-/// The size of a matrix's, or of a batch of matrices', dimension from the last.
+/// Returns the size of a dimension counted from the last.
 static Value getSizeFromLast(KernelBuilder &host, Value memref,
                              int64_t fromLast) {
   int64_t rank = cast<MemRefType>(memref.getType()).getRank();
@@ -231,7 +236,7 @@ bool mx::mxgpu::areTiles(MatmulOpInterface op, Value scales) {
       .hasTiles;
 }
 
-/// Operands and their scales are `m` x `k` and `n` x `k`.
+/// Requires operands and scales for `m x k` and `n x k` elements.
 static void checkOperands(MatmulKernel &kernel, WorkPolicy &work, Value m,
                           Value n, Value k) {
   KernelBuilder &host = kernel.host;
@@ -253,7 +258,8 @@ static void checkOperands(MatmulKernel &kernel, WorkPolicy &work, Value m,
   requireRows(host, op.getB(), form.b->rowMultiple, form.b->alignment, "b");
 }
 
-/// Tiles do not tell: the rows are the columns of the result.
+/// Returns the rows of a B matrix. Packed tiles may be padded, so use the
+/// columns of the result.
 Value mx::mxgpu::getRowsOfB(MatmulKernel &kernel) {
   MatmulOpInterface op = kernel.matmul.op;
   KernelBuilder &host = kernel.host;
@@ -263,7 +269,7 @@ Value mx::mxgpu::getRowsOfB(MatmulKernel &kernel) {
                   host.index(kernel.matmul.problem.numB));
 }
 
-/// B has rows of `k` elements, or tiles of such.
+/// Requires rows or packed tiles of B with `k` elements.
 static void checkRowsOfB(MatmulKernel &kernel, Value n, Value k) {
   KernelBuilder &host = kernel.host;
   MatmulOpInterface op = kernel.matmul.op;
@@ -290,7 +296,7 @@ void mx::mxgpu::checkSizes(MatmulKernel &kernel, const Policies &policies) {
   MatmulOpInterface op = kernel.matmul.op;
   if (!op.isMasked())
     requireExperts(host, op.getExpertOffsets());
-  // Of groups that have matrices, sizes of one.
+  // For groups with matrices, sizes of a single matrix.
   Value m = getSizeFromLast(host, op.getA(), 2);
   Value n = getRowsOfB(kernel);
   Value k = host.dim(matrices.a, 1);

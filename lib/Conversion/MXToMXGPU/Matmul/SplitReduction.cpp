@@ -1,9 +1,5 @@
-//===- SplitReduction.cpp - Split reductions and their sum ----------------===//
+//===- SplitReduction.cpp - Split reductions ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
-//
-// See the header.
-//
 //===----------------------------------------------------------------------===//
 
 #include "SplitReduction.h"
@@ -18,10 +14,10 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 //===----------------------------------------------------------------------===//
-// The matmul of each split
+// Matmul of each split
 //===----------------------------------------------------------------------===//
 
-/// Memory for the partial accumulators of a result, one below the other.
+/// Allocates the stacked partial accumulators.
 static Value allocatePartials(KernelBuilder &host, Value out,
                               ScheduleAttr schedule) {
   auto type = cast<MemRefType>(out.getType());
@@ -42,7 +38,7 @@ static Value allocatePartials(KernelBuilder &host, Value out,
       host, MemRefType::get(shape, host.getF32Type()), sizes);
 }
 
-/// The matmul of the operands alone.
+/// Builds the matmul of the operands, without the epilogue.
 static void buildPartialsMatmul(const ScheduledMatmul &matmul,
                                 gpu::GPUModuleOp module, KernelBuilder &host,
                                 Value partials) {
@@ -70,7 +66,7 @@ void mx::mxgpu::buildSplit(const ScheduledMatmul &matmul,
 }
 
 //===----------------------------------------------------------------------===//
-// The sum
+// Sum of the splits
 //===----------------------------------------------------------------------===//
 
 static constexpr int64_t kSumWarps = 8, kSumColumns = 8;
@@ -145,8 +141,8 @@ void SumKernel::buildRole() {
   storeRow(accumulators, row, column, empty);
 }
 
-/// The sum of all splits in `columns` of a row; after the last column of the
-/// result there may be others, of the same tile.
+/// Returns the sum of all splits in `columns` of a row. The tile may extend
+/// past the last column of the result.
 Value SumKernel::addPartials(Value row, const Columns &columns) {
   OpBuilder::InsertionGuard guard(body);
   Value partials = arguments.get(Arg::Partials);
@@ -164,8 +160,7 @@ Value SumKernel::addPartials(Value row, const Columns &columns) {
   return loop.getResult(0);
 }
 
-/// Finishes and stores the accumulators of a row that exists, from a column
-/// that does.
+/// Finishes and stores a row from `column` on. Both must exist.
 void SumKernel::storeRow(Value accumulators, Value row, Value column,
                          Value empty) {
   Value result = getResult();
@@ -190,7 +185,7 @@ void SumKernel::storeRow(Value accumulators, Value row, Value column,
   auto require = [&](Value condition) {
     whole = arith::AndIOp::create(body, whole, condition);
   };
-  // What is added to is loaded too, in as long pieces as its type allows.
+  // Accumulation also loads the result, in vectors as long as its type allows.
   int64_t alignment = 16;
   if (op.getAccumulate())
     alignment =

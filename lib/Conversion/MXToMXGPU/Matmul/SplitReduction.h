@@ -1,12 +1,12 @@
-//===- SplitReduction.h - Split reductions and their sum --------*- C++ -*-===//
+//===- SplitReduction.h - Split reductions -------------------- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// With few tiles most multiprocessors would stand idle, so several share one:
-// each multiplies a split of the reduction. Partial accumulators go to device
-// memory as f32, in whole tiles, so that the matmul has no tails to look after.
-// A second kernel adds them, always in the same order, and does what else the
-// operation asks for: its result is rounded once and is the same every time.
+// If tiles are too few to occupy the chip, several CTAs share a tile and
+// compute splits of its reduction. Partial accumulators are stored to device
+// memory as f32, in whole tiles without tail handling. A second kernel adds
+// them in fixed order and applies the epilogue, so the result is rounded once
+// and deterministic.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,8 +17,7 @@
 
 namespace mx::mxgpu {
 
-/// Checks a matmul whose schedule splits the reduction, and launches both
-/// kernels.
+/// Checks a matmul with a split reduction and launches both kernels.
 void buildSplit(const ScheduledMatmul &matmul, mlir::gpu::GPUModuleOp module);
 
 /// Builds and launches the kernel that adds `partials`.

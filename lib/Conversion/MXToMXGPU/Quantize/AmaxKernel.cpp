@@ -1,10 +1,10 @@
-//===- AmaxKernel.cpp - The kernel of mx.amax -----------------------------===//
+//===- AmaxKernel.cpp - Kernel of mx.amax ---------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The tensor is one long row. A work tile is a piece of it, of which a
-// thread loads all that it takes before it looks at the first; a warp raises
-// the result once a work tile.
+// Work tiles are pieces of the flattened tensor. Threads issue all loads of a
+// work tile before using the first, and each warp updates the result once per
+// work tile.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,7 +52,7 @@ LogicalResult mx::mxgpu::convertAmax(AmaxOp op, gpu::GPUModuleOp module) {
   if (!isContiguous(type))
     return op.emitOpError("expected an input without gaps on the GPU, found ")
            << type;
-  if (!result.getLayout().isIdentity()) // which the runtime fills
+  if (!result.getLayout().isIdentity()) // the runtime clears it
     return op.emitOpError("expected a result with identity layout on the GPU, "
                           "found ")
            << result;

@@ -1,13 +1,12 @@
-//===- DequantizeKernel.cpp - Kernels that write numbers as bf16 ----------===//
+//===- DequantizeKernel.cpp - Kernels of mx.dequantize --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// As quantizers along rows (QuantizeKernel.cpp): threads hold pieces of rows,
-// all of which they load before they use the first, and no memory is shared.
-// mx.pack_operand in #mxgpu.k_order has the same kernel, whose lanes exchange
-// elements before they store them. Two mx.dequantize that follow each other, as
-// those of both operands of a matmul, are one kernel: the tiles of the second
-// come after those of the first.
+// Threads load all their pieces of rows before using the first, without shared
+// memory, as in QuantizeKernel.cpp. mx.pack_operand in #mxgpu.k_order uses the
+// same kernel, with an exchange between lanes before the store. Two successive
+// mx.dequantize, such as the operands of a matmul, share a kernel: the second's
+// tiles come last.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,10 +21,10 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 //===----------------------------------------------------------------------===//
-// The kernel
+// Kernel
 //===----------------------------------------------------------------------===//
 
-/// Of one tensor, or of two that are divided alike, if at all by columns.
+/// Builds the kernel of one tensor, or of two with the same column tiles.
 static void buildBody(KernelBuilder &body, QuantizeScheduleAttr schedule,
                       MutableArrayRef<DequantizedTensor> tensors) {
   DequantizedTensor &first = tensors.front();
@@ -42,9 +41,9 @@ static void buildBody(KernelBuilder &body, QuantizeScheduleAttr schedule,
   Value row = first.getWorkRow(tile);
   if (!isPair)
     return first.buildTile(threads, tile, row);
-  Value isFirst =
+  Value isOfFirst =
       arith::CmpIOp::create(body, arith::CmpIPredicate::ult, row, firstRows);
-  auto ifOp = scf::IfOp::create(body, isFirst, /*withElseRegion=*/true);
+  auto ifOp = scf::IfOp::create(body, isOfFirst, /*withElseRegion=*/true);
   body.setInsertionPointToStart(ifOp.thenBlock());
   first.buildTile(threads, tile, row);
   body.setInsertionPointToStart(ifOp.elseBlock());
@@ -76,7 +75,7 @@ static void buildKernel(ArrayRef<DequantizeOperands> all,
   kernel.setMinCtas(schedule.getCtas());
   Block &entry = kernel.getBody().front();
   body.setInsertionPointToStart(&entry);
-  // It may be launched while kernels before it end.
+  // The kernel may start before earlier kernels end.
   WaitDependenciesOp::create(body);
   Block::args_iterator next = entry.args_begin();
   for (DequantizedTensor &tensor : tensors)
@@ -89,7 +88,7 @@ static void buildKernel(ArrayRef<DequantizeOperands> all,
 }
 
 //===----------------------------------------------------------------------===//
-// Which operations
+// Operations
 //===----------------------------------------------------------------------===//
 
 template <typename OpT>
@@ -121,8 +120,8 @@ static QuantizeScheduleAttr getSchedule(const DequantizeOperands &operands) {
   return schedule ? schedule : selectDequantizeSchedule(operands);
 }
 
-/// The next operation if it can be part of the kernel of `first`: it has tiles
-/// of as many columns, and needs nothing that is between them.
+/// Returns the next operation if it can share the kernel of `first`: it must
+/// have as many column tiles and be independent of the operations in between.
 static std::optional<DequantizeOperands>
 findSecond(const DequantizeOperands &first) {
   Operation *next = first.op->getNextNode();

@@ -1,9 +1,5 @@
-//===- DequantizedTensor.cpp - A tensor that a kernel dequantizes ---------===//
+//===- DequantizedTensor.cpp - Tensors to dequantize in kernels -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
-//
-// See the header.
-//
 //===----------------------------------------------------------------------===//
 
 #include "DequantizedTensor.h"
@@ -16,8 +12,7 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Pieces of a thread that are loaded before the first is used, where rows of a
-/// tile may be missing.
+/// Pieces loaded at once per thread if rows of a tile may be missing.
 static constexpr int64_t kPieces = 4;
 
 void DequantizedTensor::checkSizes() {
@@ -69,8 +64,8 @@ Value DequantizedTensor::getColumnTiles() {
              : host.ceilDiv(columns, getTileColumns());
 }
 
-/// Stacked matrices are one. With scales in tiles each has its own, so that the
-/// kernel is told where they begin.
+/// Batches are collapsed to one matrix. Tiled scales start anew for each
+/// matrix, so the kernel needs the number of rows.
 void DequantizedTensor::addArguments(SmallVectorImpl<Value> &arguments) {
   for (Value value :
        {toBytes(host, operands.input), operands.scales, operands.out})
@@ -100,20 +95,20 @@ void DequantizedTensor::takeArguments(Block::args_iterator &next) {
   }
 }
 
-/// The rows of a matrix rounded up to a multiple.
+/// Rounds up the rows of a matrix to a multiple.
 Value DequantizedTensor::roundUpRows(int64_t multiple) {
   return body.mul(body.ceilDiv(batch ? rows : getRows(), multiple),
                   body.index(multiple));
 }
 
 Value DequantizedTensor::getWorkRows() {
-  if (dividesRows()) // Groups have whole tiles of their own.
+  if (dividesRows()) // Each group starts a new tile.
     return getRows();
   Value whole = roundUpRows(getTileRows());
   return batch ? body.mul(whole, batches) : whole;
 }
 
-/// The raster is that of the tensor's rows and columns.
+/// Transposes the raster, which the schedule defines on the tensor.
 static RasterAttr transposeRaster(RasterAttr raster) {
   auto get = [&](RasterOrder order) {
     return RasterAttr::get(raster.getContext(), order, raster.getGroup());
@@ -145,7 +140,7 @@ Value DequantizedTensor::createScheduler(Value workRows) {
                                  /*counter=*/Value(), offsets);
 }
 
-/// Where the scales of a group's rows lie (docs/reference/Spec.md, Groups).
+/// Returns the first scale row of a group (docs/reference/Spec.md, Groups).
 Value DequantizedTensor::getScaleRow(ForEachWorkTileOp tile) {
   if (!isTiled())
     return tile.getStart();
@@ -154,7 +149,7 @@ Value DequantizedTensor::getScaleRow(ForEachWorkTileOp tile) {
                   body.index(kScaleTileRows));
 }
 
-/// The matrices of a batch lie below each other, each with whole tiles, also of
+/// Matrices of a batch are stacked, each in whole tiles of elements and of
 /// scales.
 DequantizedTensor::TileRows
 DequantizedTensor::getTileRows(ForEachWorkTileOp tile, Value row) {
@@ -177,9 +172,9 @@ DequantizedTensor::getTileRows(ForEachWorkTileOp tile, Value row) {
   return {elements, scaleRow, body.add(first, rows)};
 }
 
-/// Where the elements lie that mxgpu.permute_block gives the thread that has
-/// loaded those from `column` on: of runs that two lanes have, first those of
-/// all first lanes.
+/// Returns the store column of the elements that mxgpu.permute_block passes to
+/// the thread that loaded `column`. In runs shared by two lanes, the elements
+/// of all first lanes come first.
 Value DequantizedTensor::getPermutedColumn(Value column) {
   int64_t block = operands.permuted, run = block / kReductionLanes;
   int64_t half = run / 2;
@@ -207,7 +202,7 @@ void DequantizedTensor::buildPieces(const TileRows &first,
   SmallVector<Piece> pieces;
   for (int64_t i : rows) {
     Value row = body.add(first.elements, i);
-    // A row past the end counts as past all rows, where there are no elements.
+    // Move rows past the end beyond all rows, where no elements exist.
     if (first.end)
       row = arith::SelectOp::create(
           body,
@@ -240,7 +235,7 @@ void DequantizedTensor::buildTile(TileThreads threads, ForEachWorkTileOp tile,
   Value begin = first.elements;
   first.elements = body.add(first.elements, threads.row);
   first.scales = body.add(first.scales, threads.row);
-  // Packed columns are those of the segments.
+  // The scheduler's rows are the packed columns of the segments.
   Value column = dividesColumns() ? tile.getRow() : tile.getColumn();
   column = body.add(column, threads.column);
   SmallVector<int64_t> rows;
@@ -249,7 +244,7 @@ void DequantizedTensor::buildTile(TileThreads threads, ForEachWorkTileOp tile,
   int64_t passes = static_cast<int64_t>(rows.size()) / kPieces;
   if (!dividesRows() || passes <= 1)
     return buildPieces(first, rows, column);
-  // A group may lack most rows of its tile.
+  // Skip the missing rows of a group's tile.
   OpBuilder::InsertionGuard guard(body);
   Value present = arith::SubIOp::create(body, first.end, begin);
   auto loop = scf::ForOp::create(

@@ -1,11 +1,11 @@
-//===- DequantizedTensor.h - A tensor that a kernel dequantizes -*- C++ -*-===//
+//===- DequantizedTensor.h - Tensors to dequantize in kernels - -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Only the device knows what groups have. Where they divide the rows, each has
-// whole tiles of rows. Where they divide the columns, as those of a ragged
-// reduction, each has whole tiles of columns, which the tile scheduler takes
-// for rows, and what lies after the last segment has none.
+// Sizes of expert groups are available only on the device. Groups of rows start
+// new row tiles. Groups of columns (ragged reductions) start new column tiles,
+// which the tile scheduler treats as rows; columns after the last segment are
+// skipped.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@
 
 namespace mx::mxgpu {
 
-/// What a kernel dequantizes, on the host and in the kernel.
+/// A tensor that a kernel dequantizes, with host and kernel values.
 class DequantizedTensor {
 public:
   DequantizedTensor(DequantizeOperands operands, QuantizeScheduleAttr schedule,
@@ -28,28 +28,28 @@ public:
               2) {}
 
   void checkSizes();
-  /// Tiles of rows or of columns, with those of all expert groups, whatever
-  /// their sizes, and of all matrices.
+  /// Returns the row or column tiles of all matrices: an upper bound over all
+  /// sizes of expert groups.
   mlir::Value getRowTiles();
   mlir::Value getColumnTiles();
   void addArguments(llvm::SmallVectorImpl<mlir::Value> &arguments);
 
-  // In the kernel.
+  // Kernel code.
   void takeArguments(mlir::Block::args_iterator &next);
-  /// Rows of all tiles.
+  /// Returns the rows of all tiles.
   mlir::Value getWorkRows();
-  /// What finds the tiles, `workRows` rows of them.
+  /// Creates the scheduler of tiles with `workRows` rows.
   mlir::Value createScheduler(mlir::Value workRows);
-  /// Where a tile of it begins among these rows.
+  /// Returns the first work row of a tile.
   mlir::Value getWorkRow(ForEachWorkTileOp tile) {
     return dividesColumns() ? tile.getColumn() : tile.getRow();
   }
-  /// All that a CTA does of the tile that begins at `row` of these rows.
+  /// Dequantizes the tile that starts at work row `row`.
   void buildTile(TileThreads threads, ForEachWorkTileOp tile, mlir::Value row);
 
 private:
-  /// Where the tile of a CTA begins among the rows of elements and of scales,
-  /// and where its elements end; null if where they all end.
+  /// First rows of a tile's elements and scales, and the end of its elements
+  /// (null: the end of the tensor).
   struct TileRows {
     mlir::Value elements, scales, end;
   };
@@ -70,15 +70,16 @@ private:
   mlir::Value getScaleRow(ForEachWorkTileOp tile);
   mlir::Value getPermutedColumn(mlir::Value column);
   TileRows getTileRows(ForEachWorkTileOp tile, mlir::Value row);
-  /// The pieces of such rows of it, `step` apart, that a thread has.
+  /// Dequantizes a thread's pieces in `rows`.
   void buildPieces(const TileRows &first, llvm::ArrayRef<int64_t> rows,
                    mlir::Value column);
 
   DequantizeOperands operands;
   QuantizeScheduleAttr schedule;
   KernelBuilder &host, &body;
-  int64_t batch; ///< dimensions before the matrix
-  /// In the kernel. Of a batch the rows of a matrix, and how many there are.
+  int64_t batch; ///< leading dimensions
+  /// Kernel values. `rows`: rows of a matrix of the batch; `batches`: number of
+  /// matrices.
   mlir::Value input, scales, out, decode, offsets, rows, batches;
 };
 

@@ -1,9 +1,9 @@
-//===- PackKernels.cpp - Kernels that pack elements -----------------------===//
+//===- PackKernels.cpp - Kernels that pack operands -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Rows of elements of 6 bits, which tensor maps take packed, and operands in
-// the orders in which kernels read them.
+// Tensor maps require rows of packed 6-bit elements; other kernels read
+// operands in their own order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@ using namespace mx::mxgpu;
 using namespace mx;
 
 //===----------------------------------------------------------------------===//
-// Six bits
+// 6-bit elements
 //===----------------------------------------------------------------------===//
 
 static constexpr int64_t kTile = 128, kPackStep = 32,
@@ -28,7 +28,7 @@ static constexpr int64_t kTile = 128, kPackStep = 32,
 
 namespace {
 
-/// The arithmetic of 32-bit words, spelled short.
+/// Helpers for arithmetic on 32-bit words.
 struct PackedRegs {
   KernelBuilder &body;
 
@@ -42,12 +42,12 @@ struct PackedRegs {
   Value right(Value a, int64_t bits) const {
     return body.shiftRight(a, word(bits));
   }
-  /// Bits `mask` of a >> bits.
+  /// Returns (a >> bits) & mask.
   Value field(Value a, int64_t bits, int64_t mask) const {
     return body.andBits(bits ? right(a, bits) : a, word(mask));
   }
 
-  /// Four codes in the bytes of a word as 24 adjacent bits.
+  /// Packs four codes in the bytes of a word into 24 bits.
   Value packFour(Value codes) const {
     Value low = bitOr(field(codes, 0, 0x3F), field(codes, 2, 0x3F << 6));
     Value high =
@@ -55,7 +55,7 @@ struct PackedRegs {
     return bitOr(low, high);
   }
 
-  /// 16 codes in four words as three words.
+  /// Packs 16 codes in four words into three words.
   void packSixteen(ArrayRef<Value> codes, SmallVectorImpl<Value> &out) const {
     Value w[4];
     for (int i = 0; i < 4; ++i)
@@ -68,7 +68,8 @@ struct PackedRegs {
 
 } // namespace
 
-/// A thread packs 128 elements of a row, 64 at a time: 48 bytes.
+/// Builds a kernel with threads that pack 128 elements of a row in steps of 64
+/// (48 bytes).
 static void buildKernel(KernelOp kernel, Location loc) {
   KernelBuilder body(loc, kernel.getContext());
   body.setInsertionPointToStart(&kernel.getBody().front());
@@ -120,7 +121,7 @@ Value mx::mxgpu::packSixBits(KernelBuilder &host, Value operand,
   Type byte = host.getI8Type();
   Value rows = host.dim(operand, 0), columns = host.dim(operand, 1);
   Value columnTiles = host.ceilDiv(columns, kTile);
-  // The bytes that mx-store-as-bytes makes of the operand.
+  // The bytes created by mx-store-as-bytes.
   Value bytes = UnrealizedConversionCastOp::create(
                     host, MemRefType::get(type.getShape(), byte), operand)
                     .getResult(0);
@@ -141,20 +142,20 @@ Value mx::mxgpu::packSixBits(KernelBuilder &host, Value operand,
 // Weights
 //===----------------------------------------------------------------------===//
 
-/// Bytes that are read at a time: a row is a multiple of them.
+/// Bytes of a load; row lengths are multiples.
 static constexpr int64_t kWordBytes = 4;
-/// Columns of which a thread has a pair, and such pairs in a row of a tile.
+/// A thread owns a pair of every kPairColumns columns.
 static constexpr int64_t kPairColumns = 8;
 static constexpr int64_t kPairs = kWeightTileColumns / kPairColumns;
 
-/// Of 4 bits two elements share a byte; those of 6 have one each.
+/// Two 4-bit elements share a byte; 6-bit elements use a byte each.
 static int64_t getStorageBits(Type element) {
   return isa<Float4E2M1FNType>(element) ? 4 : 8;
 }
 
 namespace {
 
-/// What a thread does of a tile.
+/// Packs a thread's part of a tile.
 class WeightPacker {
 public:
   WeightPacker(KernelBuilder &body, KernelOp kernel, Type element)
@@ -198,8 +199,8 @@ private:
     return arith::ConstantOp::create(body, body.getI32IntegerAttr(value));
   }
 
-  /// Its pair is in one half of 8 bytes, or anywhere in 4, at a bit that
-  /// this counts from the lowest.
+  /// Computes the position of the thread's pair: its bit in a word of 4 bytes
+  /// and, for 8 bits, which of two words.
   void findPlaceInRow(Value thread) {
     Value pair = body.rem(thread, 4);
     Value inWord = bits == 4 ? pair : Value(body.rem(pair, 2));
@@ -209,7 +210,7 @@ private:
                                     body.index(2));
   }
 
-  /// In the matrix that a tile belongs to.
+  /// Returns the thread's first row in the matrix of `tile`.
   Value getFirstRow(Value thread, Value tile) {
     Value inMatrix = body.rem(tile, rowTiles);
     Value warp = body.div(thread, target::kWarpSize);
@@ -219,7 +220,8 @@ private:
     return body.add(body.mul(inMatrix, body.index(kWeightTileRows)), inTile);
   }
 
-  /// Of all matrices; one that does not exist lies beyond the last.
+  /// Converts a row of a matrix to a row of the batch; missing rows map past
+  /// the end.
   Value getRow(Value tile, Value inMatrix) {
     Value matrix = body.div(tile, rowTiles);
     Value row = body.add(body.mul(matrix, matrixRows), inMatrix);
@@ -236,7 +238,7 @@ private:
     return vector::ExtractOp::create(body, words, ArrayRef<int64_t>{0});
   }
 
-  /// The thread's pairs of a row, in the low bits of a word each.
+  /// Loads the thread's pairs of a row into the low bits of separate words.
   SmallVector<Value> loadPairs(Value row, Value column) {
     SmallVector<Value> pairs;
     for (int64_t i = 0; i < kPairs; ++i) {
@@ -251,7 +253,7 @@ private:
     return pairs;
   }
 
-  /// Pairs of both rows alternate.
+  /// Stores the pairs of two rows alternately.
   void store(Value row, ArrayRef<Value> even, ArrayRef<Value> odd) {
     int64_t perWord = 32 / (4 * bits);
     SmallVector<Value> words;
@@ -281,7 +283,7 @@ private:
 
 } // namespace
 
-/// Requires `out` to have the stored shape of `input`.
+/// Requires `out` to have the shape of `input` in its order.
 static void requireStoredShape(KernelBuilder &host, PackOperandOp op) {
   OperandOrderAttrInterface order = op.getOutOrder();
   Value input = op.getInput(), out = op.getOuts()[0];
@@ -307,7 +309,7 @@ static void requireWords(KernelBuilder &host, Value input, int64_t elements) {
                   "dimension " + Twine(last) + " of input");
 }
 
-/// Fails unless rows consist of words.
+/// Fails unless rows are multiples of a word.
 static LogicalResult verifyWords(PackOperandOp op) {
   auto type = cast<MemRefType>(op.getInput().getType());
   int64_t inWord = kWordBytes * 8 / getStorageBits(type.getElementType());
@@ -346,13 +348,13 @@ static LogicalResult packFragments(PackOperandOp op, KernelBuilder &host,
 }
 
 //===----------------------------------------------------------------------===//
-// Any order
+// Generic orders
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// Gathers a stored operand, byte by byte or by wider elements: orders of
-/// strategies without a kernel of their own.
+/// Gathers elements of a byte or wider, for orders of strategies without a
+/// dedicated kernel.
 class Gather {
 public:
   Gather(PackOperandOp op, KernelBuilder &host)

@@ -1,8 +1,8 @@
-//===- QuantizeChecks.cpp - What kernels of quantizers cannot do ----------===//
+//===- QuantizeChecks.cpp - Verification of quantizer kernels -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Types and schedules are checked before a kernel is built.
+// Types and schedules are verified before a kernel is built.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,8 +21,8 @@ bool mx::mxgpu::isByTiles(FusedQuantizeOp op) {
   if (op.getAxes() != ArrayRef<int64_t>{1} || op.getSquare() ||
       getBatchRank(op))
     return true;
-  // Groups matter for where their scales lie, and for which rows are among the
-  // largest magnitude.
+  // Expert groups affect only the positions of scales and the rows included in
+  // amax.
   bool hasScales = op.getNumDequantized() != op.getNumDestinations();
   return op.getOffsets() && (hasScales || op.getAmax());
 }
@@ -31,8 +31,8 @@ static int64_t getRowMultiple(MemRefType type) {
   return kLoadBytes * 8 / type.getElementTypeBitWidth();
 }
 
-/// A matrix, or columns of a wider one, or a batch of matrices. Elements that
-/// share bytes are read as those.
+/// Verifies that the input is a matrix, possibly strided, or a batch. Elements
+/// narrower than a byte must be contiguous.
 static LogicalResult checkInput(FusedQuantizeOp op, MemRefType input) {
   bool isWhole = isContiguous(input);
   if (!isWhole && (input.getRank() != 2 || !mayHaveStride(input)))
@@ -75,7 +75,7 @@ LogicalResult mx::mxgpu::verifyQuantizeSupport(FusedQuantizeOp op) {
         return op.emitOpError("expected ")
                << name << " with identity layout on the GPU, found "
                << value.getType();
-  for (Value out : op.getAmaxOuts()) // which the runtime fills
+  for (Value out : op.getAmaxOuts()) // the runtime clears it
     if (auto type = cast<MemRefType>(out.getType());
         !type.getLayout().isIdentity())
       return op.emitOpError("expected amax with identity layout on the GPU, "
@@ -110,7 +110,7 @@ static LogicalResult verifyRowSchedule(Operation *op, int64_t block,
     return op->emitOpError("expected a schedule whose threads cover rows of ")
            << columns / vector << " vectors, and a tile of " << rows
            << " rows in whole passes, found " << threads << " threads";
-  // Each element has instructions of its own.
+  // The code is unrolled over the elements of a thread.
   constexpr int64_t kMostElements = 256;
   if (int64_t elements = rows * columns / threads; elements > kMostElements)
     return op->emitOpError("expected a schedule with at most ")
@@ -127,7 +127,7 @@ static LogicalResult verifyRowSchedule(Operation *op, int64_t block,
   return success();
 }
 
-/// Elements that share a scale, of the destinations and of all inputs.
+/// Returns the smallest block size of the destinations and inputs.
 static int64_t getSmallestBlock(FusedQuantizeOp op) {
   int64_t block = op.getBlockSize();
   for (Value scales : op.getInputScales())
@@ -136,7 +136,7 @@ static int64_t getSmallestBlock(FusedQuantizeOp op) {
   return block;
 }
 
-/// No tile has columns of two values that lie side by side.
+/// Fails if a tile would span two concatenated values.
 static LogicalResult verifyConcatenated(FusedQuantizeOp op,
                                         QuantizeScheduleAttr schedule) {
   int64_t columns = op.getInput().getType().getDimSize(1);
@@ -179,8 +179,8 @@ static void checkInputs(KernelBuilder &host, FusedQuantizeOp op,
   }
 }
 
-/// What the verifier could not see in dynamic shapes. The groups of ragged rows
-/// have tiles of scales of their own, and, transposed, whole tiles of columns.
+/// Requires matching dynamic sizes. Ragged rows have separate scale tiles for
+/// each expert group and, transposed, whole column tiles.
 static void requireInputSizes(KernelBuilder &host, FusedQuantizeOp op,
                               unsigned index) {
   int64_t axis = op.getAxis(index);
@@ -252,8 +252,7 @@ void mx::mxgpu::checkQuantizeSizes(KernelBuilder &host, FusedQuantizeOp op,
 // Dequantizers
 //===----------------------------------------------------------------------===//
 
-/// Fails unless operands are matrices, or batches of them, in rows that threads
-/// can read.
+/// Fails unless operands are matrices or batches with supported strides.
 static LogicalResult verifyDequantizeForm(const DequantizeOperands &operands,
                                           QuantizeScheduleAttr schedule) {
   Operation *op = operands.op;
@@ -277,7 +276,7 @@ static LogicalResult verifyDequantizeForm(const DequantizeOperands &operands,
                              std::pair(operands.out, "the result")}) {
     if (!value)
       continue;
-    // Scales of one matrix, row by row, may be any slice.
+    // Row-major scales of a single matrix may be strided.
     if (auto type = cast<MemRefType>(value.getType());
         !isContiguous(type) &&
         (value != operands.scales || type.getRank() != 2))
@@ -306,7 +305,7 @@ mx::mxgpu::verifyDequantizeSupport(const DequantizeOperands &operands,
            << kRaggedReductionAlign << " columns with ragged = reduction, "
            << "whose segments begin at multiples of them, found "
            << schedule.getTile()[1];
-  // What mxgpu.permute_block exchanges.
+  // Shape exchanged by mxgpu.permute_block.
   constexpr int64_t kPermutedVector = 8,
                     kPermutedColumns = 2 * kReductionMultiple;
   if (!operands.permuted)

@@ -1,8 +1,8 @@
-//===- QuantizeChecks.h - Which quantizations have a kernel -----*- C++ -*-===//
+//===- QuantizeChecks.h - Verification of quantizer kernels --- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What both kinds of kernels, along rows and by tiles, ask of an operation.
+// Checks shared by the kernels along rows and by tiles.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,16 +14,17 @@
 
 namespace mx::mxgpu {
 
-/// Says at `op` what kernels quantize where it asks for more.
+/// Emits an error at `op` if no kernel supports it.
 llvm::LogicalResult verifyQuantizeSupport(FusedQuantizeOp op);
-/// The same for a schedule of `op`, which itself is supported.
+/// Emits an error if no kernel supports `op` with `schedule`. Requires a
+/// supported `op`.
 llvm::LogicalResult verifyQuantizeSchedule(FusedQuantizeOp op,
                                            QuantizeScheduleAttr schedule);
-/// Says at `op` what the kernel dequantizes where it asks for more, with such a
-/// schedule.
+/// Emits an error if the dequantize kernel does not support the operands with
+/// `schedule`.
 llvm::LogicalResult verifyDequantizeSupport(const DequantizeOperands &operands,
                                             QuantizeScheduleAttr schedule);
-/// Requires at run time what the verifier could not see in dynamic shapes.
+/// Requires at run time the dynamic sizes that the verifier could not check.
 void checkQuantizeSizes(KernelBuilder &host, FusedQuantizeOp op,
                         QuantizeScheduleAttr schedule);
 

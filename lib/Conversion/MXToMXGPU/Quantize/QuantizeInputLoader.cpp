@@ -1,8 +1,8 @@
-//===- QuantizeInputLoader.cpp - What is quantized, in registers ----------===//
+//===- QuantizeInputLoader.cpp - Loads of quantizer inputs ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Pieces are as long as they are aligned, and lie all inside or all outside the
+// Pieces are aligned to their length and are either inside or outside the
 // tensor.
 //
 //===----------------------------------------------------------------------===//
@@ -99,10 +99,11 @@ void QuantizeInputLoader::begin() {
   rows = body.dim(gather ? gather : inputs[0], 0);
   columns = body.dim(inputs[0], 1);
   if (isa<Float4E2M1FNType>(getElementTypeOrSelf(sources[0].tensor)))
-    columns = body.mul(columns, body.index(2)); // which were bytes
+    columns = body.mul(columns, body.index(2)); // bytes of two elements
 }
 
-/// Whether tiles end where the tensor does; those of a group begin with it.
+/// Returns true if tiles divide a dimension evenly. Tiles of expert groups
+/// start at group boundaries and may not.
 bool QuantizeInputLoader::isCovered(int64_t dim) {
   int64_t extent =
       dim ? op.getInput().getType().getDimSize(1) : op.getQuantizedShape()[0];
@@ -114,7 +115,7 @@ QuantizeInputLoader::Piece QuantizeInputLoader::load(Value row, Value column,
                                                      Value end) {
   Piece piece{row, row, column, {}};
   if (gather) {
-    // A negative number is a row beyond all others.
+    // Negative indices become rows past the end (unsigned comparison).
     Value last = body.sub(rows, 1);
     Value number =
         memref::LoadOp::create(body, gather, ValueRange(body.min(row, last)));
@@ -122,15 +123,14 @@ QuantizeInputLoader::Piece QuantizeInputLoader::load(Value row, Value column,
         arith::IndexCastOp::create(body, body.getIndexType(), number);
   }
   if (end) {
-    // A tile of scales has some past the last column, too.
+    // Tiles of scales may extend past the last column.
     Value isInside =
         body.andBits(body.isBelow(row, end), body.isBelow(column, columns));
     piece.sourceRow = body.select(isInside, piece.sourceRow, body.index(-1));
   }
-  // A prologue's results are replaced by zeros later: what is beyond the end
-  // may then be anything, and reads that no comparison precedes are under way
-  // together. Where CTAs run, there is a row; of what is gathered from, maybe
-  // not.
+  // `produce` zeroes the prologue's results past the end, so clamped reads are
+  // valid there and all reads can be in flight without comparisons. The input
+  // has at least one row if a CTA runs; the source of a gather may be empty.
   bool inBounds = bool(prologue) && !gather;
   Value readRow = piece.sourceRow, readColumn = column;
   if (inBounds) {
@@ -152,7 +152,7 @@ QuantizeInputLoader::Piece QuantizeInputLoader::take(Value row, Value column,
   return piece;
 }
 
-/// A piece is not longer than a block, nor part of two.
+/// Loads a piece. Pieces never span two blocks.
 QuantizeInputLoader::Loaded QuantizeInputLoader::loadInput(size_t number,
                                                            Value row,
                                                            Value column,
@@ -176,7 +176,7 @@ Value QuantizeInputLoader::getNumbers(size_t number, const Loaded &loaded) {
       loaded.elements, loaded.scale, /*decode=*/Value());
 }
 
-/// Whether a piece is part of the tensor; null if that goes without saying.
+/// Returns whether a piece is inside the tensor; null if statically known.
 Value QuantizeInputLoader::getPresence(const Piece &piece) {
   Value present;
   auto require = [&](Value place, Value end) {
@@ -206,8 +206,8 @@ SmallVector<Value> QuantizeInputLoader::emitPrologue(const Piece &piece) {
 }
 
 SmallVector<Value> QuantizeInputLoader::produce(const Piece &piece) {
-  // What was read outside the tensor is 0 already; but after the last number
-  // of a gather stands a row that exists.
+  // Reads outside the tensor return 0, but indices past the end of a gather
+  // refer to an existing row.
   SmallVector<Value> values =
       prologue ? emitPrologue(piece)
                : SmallVector<Value>{getNumbers(0, piece.inputs[0])};

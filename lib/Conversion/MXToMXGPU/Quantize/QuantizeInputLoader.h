@@ -1,10 +1,9 @@
-//===- QuantizeInputLoader.h - What is quantized, in registers --*- C++ -*-===//
+//===- QuantizeInputLoader.h - Loads of quantizer inputs ------ -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Threads read pieces of rows of the inputs, which may be gathered, and compute
-// what the prologue makes of them: to quantize it where they have it, or to
-// leave it in shared memory.
+// Threads load pieces of input rows, possibly gathered, and apply the prologue.
+// The result is quantized in registers or stored to shared memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,70 +14,71 @@
 
 namespace mx::mxgpu {
 
-/// Dimensions in front of a matrix that is quantized.
+/// Returns the number of leading dimensions of the quantized matrix.
 int64_t getBatchRank(FusedQuantizeOp op);
 
-/// A dimension of what is quantized, 0 or 1.
+/// Returns the size of dimension 0 or 1 of the quantized matrix.
 mlir::Value getQuantizedDim(KernelBuilder &host, FusedQuantizeOp op,
                             int64_t dim);
 
-/// The types of what is quantized: the input's, or what the prologue yields.
+/// Returns the types to quantize: the input's, or those yielded by the
+/// prologue.
 llvm::SmallVector<mlir::Type> getQuantizedTypes(FusedQuantizeOp op);
 
-/// Bits that a thread holds of an element of all inputs, the numbers that those
-/// which are quantized already become.
+/// Returns the register bits of an element of all inputs, after dequantization.
 int64_t getInputBits(FusedQuantizeOp op);
 
-/// Whether threads compute or gather what is quantized; if not, it is a tensor
-/// of numbers.
+/// Returns true if threads compute or gather the values to quantize, rather
+/// than loading them from a tensor.
 bool isProduced(FusedQuantizeOp op);
 
-/// Whether bulk copies may bring the inputs of a prologue: a place in shared
-/// memory is all that the threads that compute know of an element.
+/// Returns true if bulk copies can load the inputs of a prologue. Rules out
+/// gathers, expert groups and scales, since the computing threads address
+/// inputs by their position in shared memory.
 bool canCopyInputs(FusedQuantizeOp op);
 
-/// The largest magnitude of a vector that is quantized.
+/// Returns the maximum magnitude of a vector to quantize.
 mlir::Value findThreadAmax(KernelBuilder &body, FusedQuantizeOp op,
                            mlir::Value vector);
 
 class QuantizeInputLoader {
 public:
-  /// What a thread reads of an input: numbers, or codes and their scale.
+  /// Loaded input: values, or codes with their scale.
   struct Loaded {
     mlir::Value elements, scale;
   };
-  /// Consecutive elements of a row of what is quantized.
+  /// Consecutive elements of a row to quantize.
   struct Piece {
     mlir::Value row, sourceRow, column;
     llvm::SmallVector<Loaded> inputs;
   };
 
-  /// A piece has `vector` elements, and `tile` gives the rows and columns of a
-  /// tile. If tiles are `padded`, rows past the end are quantized too.
+  /// Loads pieces of `vector` elements in tiles of `tile` rows and columns.
+  /// With `padded` tiles, rows past the end are quantized too.
   QuantizeInputLoader(FusedQuantizeOp op, KernelBuilder &body, int64_t vector,
                       llvm::ArrayRef<int64_t> tile, bool padded);
 
-  /// What a kernel is given for it.
+  /// Returns the kernel arguments of the inputs.
   llvm::SmallVector<mlir::Value> getArguments(KernelBuilder &host);
-  /// Takes what stands for it in the kernel, from `next` on.
+  /// Takes the corresponding kernel arguments from `next` on.
   void takeArguments(mlir::Block::args_iterator &next);
-  /// The same, in pieces of another length.
+  /// Returns a copy with another piece length.
   QuantizeInputLoader withVector(int64_t length) const;
-  /// Emits what all pieces need. In the kernel, outside of its roles.
+  /// Emits common values in the kernel, outside of roles.
   void begin();
 
   mlir::Value getRows() const;
   mlir::Value getColumns() const;
 
-  /// Reads the inputs. Several pieces are read before the first is used.
-  /// With `end` those of a piece from that row on, or of columns that do not
-  /// exist, are zeros; without a prologue only.
+  /// Loads the inputs of a piece. Callers issue several loads before the first
+  /// use. With `end`, which requires no prologue, rows from `end` on and
+  /// missing columns are zero.
   Piece load(mlir::Value row, mlir::Value column, mlir::Value end = {});
-  /// The same of inputs that other threads have read, which have no scales.
+  /// Creates a piece of inputs without scales that other threads have loaded.
   Piece take(mlir::Value row, mlir::Value column,
              llvm::ArrayRef<mlir::Value> elements);
-  /// What is quantized of a piece: 0 where there is nothing, and not what the
-  /// prologue makes of 0.
+  /// Returns the values to quantize, with zeros outside the tensor even if the
+  /// prologue maps 0 to another value.
   llvm::SmallVector<mlir::Value> produce(const Piece &piece);
 
 private:
@@ -96,7 +96,7 @@ private:
   bool padded;
   llvm::SmallVector<QuantizeSource> sources;
   ElementRegion prologue;
-  /// In the kernel. Those of inputs without scales are null.
+  /// Kernel values; scales may be null.
   llvm::SmallVector<mlir::Value> inputs, inputScales;
   mlir::Value gather, rows, columns;
 };

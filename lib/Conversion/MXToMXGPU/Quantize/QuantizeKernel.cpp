@@ -1,18 +1,15 @@
-//===- QuantizeKernel.cpp - The kernel of mx.quantize along rows ----------===//
+//===- QuantizeKernel.cpp - Kernel of mx.quantize along rows --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A work tile is a tile of the input. Adjacent threads hold adjacent pieces
-// of a row, and each thread pieces of several rows, all of which it loads
-// before it uses the first: nothing but registers stands between the memories.
-// Rows and columns outside the tensor are read as zeros, and so are rows that a
-// gather leaves out.
+// Work tiles are tiles of the input. Adjacent threads own adjacent pieces of a
+// row, and each thread owns pieces of several rows, which it loads before using
+// the first. Values stay in registers. Rows and columns outside the tensor, and
+// rows omitted by a gather, are zero. QuantizeTileKernel.cpp quantizes along
+// columns, through shared memory.
 //
-// Squares are those of a warp each, which reads them twice: for the largest
-// magnitude, and for the elements.
-//
-// What is quantized along columns goes through shared memory, see
-// QuantizeTileKernel.cpp.
+// A warp quantizes a square, which it reads twice: for the largest magnitude,
+// and for the elements.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +36,7 @@ StringRef mx::mxgpu::getKernelName(FusedQuantizeOp op) {
   return op.getDequantized() ? "quantize_dequantize" : "quantize";
 }
 
-/// Appends what a kernel is given to write a destination along rows.
+/// Appends the kernel arguments of a destination along rows.
 static void addDestination(KernelBuilder &host, FusedQuantizeOp op,
                            unsigned index, SmallVectorImpl<Value> &arguments) {
   Value elements = op.getElements(index);
@@ -55,7 +52,6 @@ static void addDestination(KernelBuilder &host, FusedQuantizeOp op,
 
 namespace {
 
-/// The kernel in the making.
 class QuantizeRowsBuilder {
 public:
   QuantizeRowsBuilder(FusedQuantizeOp op, QuantizeScheduleAttr schedule,
@@ -73,8 +69,8 @@ public:
   void build();
 
 private:
-  /// In the kernel: elements and scales, or the values that they are
-  /// dequantized to in registers, and NVFP4's factor of those.
+  /// Kernel values: elements and scales, or the dequantized result and the
+  /// NVFP4 factor.
   struct Destination {
     Value elements, scales, decode;
   };
@@ -105,7 +101,7 @@ private:
   SmallVector<int64_t> tile; ///< Of the matrix: a square, or the schedule's.
   QuantizeInputLoader pieces;
   KernelOp kernel;
-  /// In the kernel.
+  /// Kernel values.
   SmallVector<Destination> destinations;
   SmallVector<Value> magnitudes;
   Value encode, seed, columns, blocks;
@@ -143,7 +139,7 @@ void QuantizeRowsBuilder::takeArguments() {
     magnitudes.push_back(*next++);
 }
 
-/// Where a piece of a value lies in what is quantized.
+/// Returns the column of a piece in the concatenated values.
 Value QuantizeRowsBuilder::getColumn(const QuantizeInputLoader::Piece &piece,
                                      size_t value) {
   if (!op.getConcat() || value == 0)
@@ -254,7 +250,8 @@ void QuantizeRowsBuilder::buildBody() {
     maxima = buildSquare(threads);
   for (int64_t i = 0; !hasSquares() && i < tile[0]; i += threads.step)
     loaded.push_back(pieces.load(body.add(threads.row, i), threads.column));
-  // Found before a piece is quantized, which then leaves its registers.
+  // Reduce before quantizing, since quantizing releases the registers of a
+  // piece.
   for (const QuantizeInputLoader::Piece &piece : loaded) {
     SmallVector<Value> values = pieces.produce(piece);
     if (!maxima.empty())

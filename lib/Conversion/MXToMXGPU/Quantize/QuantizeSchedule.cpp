@@ -1,13 +1,12 @@
-//===- QuantizeSchedule.cpp - Choose how each quantizer runs --------------===//
+//===- QuantizeSchedule.cpp - Selection of quantizer schedules ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Tables, not a model: quantizers wait for memory, and what keeps it busy was
-// measured (QuantizeSchedules.def). Along rows, 32 KiB of loads a CTA under way
-// before the first is used, and as many CTAs as registers allow; narrower
-// results need more instructions and gain by more, smaller CTAs. Through shared
-// memory as many CTAs as that and registers let in, one tile each; where
-// threads compute a tile, a stage is filled while another one is quantized.
+// Quantizers are memory bound; their schedules are measured
+// (QuantizeSchedules.def). Along rows, a CTA has 32 KiB of loads in flight, and
+// registers limit the CTAs; narrower results need more instructions and profit
+// from more, smaller CTAs. Through shared memory, each CTA processes one tile;
+// with computed tiles, filling a stage overlaps quantizing another.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,13 +27,13 @@ namespace mx::mxgpu {
 
 namespace {
 enum class Input { BF16, F16, F32 };
-/// Relative: elements of 4 bits with scales relative to a factor of the tensor.
+/// Relative: 4-bit elements with scales relative to a tensor factor.
 enum class Output { Bytes, E2M1, Relative };
 enum class Axes { Columns, Both };
-/// What numbers are while a thread has them: pairs of 16 bits, or f32 that come
-/// from such pairs or from memory. Rounding to 6 bits by hand, too, takes
-/// registers that both axes leave no room for.
-enum class Numbers { Pairs, Widened, F32 };
+/// Register format of the values being quantized: pairs of 16 bits, f32 widened
+/// from such pairs, or f32 from memory. Emulated rounding to 6 bits counts as
+/// wider, because both axes together exhaust the registers.
+enum class RegisterFormat { Packed16, WidenedF32, F32 };
 
 struct RowsChoice {
   const char *chip;
@@ -45,15 +44,15 @@ struct RowsChoice {
 struct TileChoice {
   const char *chip;
   Axes axes;
-  Numbers numbers;
-  int64_t least; // elements of the input
+  RegisterFormat format;
+  int64_t least; // minimum input elements
   const char *schedule;
 };
 struct ProducedChoice {
   const char *chip;
   Axes axes;
-  Numbers numbers; // or less
-  int64_t bits;    // of all values of an element, or less
+  RegisterFormat format; // maximum
+  int64_t bits;          // maximum over all values of an element
   int64_t least;
   const char *schedule;
 };
@@ -61,8 +60,8 @@ struct ProducedChoice {
 
 static constexpr int64_t kAnyBits = std::numeric_limits<int64_t>::max();
 
-/// Rows and columns of the smallest tile, and the least fill of a wider one:
-/// the columns past the last are at most one in `kLeastFilled`.
+/// Rows and columns of the smallest tile. A wider tile is rejected if more than
+/// 1 / kLeastFilled of its columns are padding.
 static constexpr int64_t kNarrowTile = 128, kLeastFilled = 20;
 
 static constexpr RowsChoice kAlongRows[] = {
@@ -72,23 +71,23 @@ static constexpr RowsChoice kAlongRows[] = {
 };
 
 static constexpr TileChoice kTiles[] = {
-#define TILE(chip, axes, numbers, least, schedule)                             \
-  {#chip, Axes::axes, Numbers::numbers, least, schedule},
+#define TILE(chip, axes, format, least, schedule)                              \
+  {#chip, Axes::axes, RegisterFormat::format, least, schedule},
 #include "QuantizeSchedules.def"
-#define DEQUANTIZED(chip, axes, numbers, schedule)                             \
-  {#chip, Axes::axes, Numbers::numbers, /*least=*/0, schedule},
+#define DEQUANTIZED(chip, axes, format, schedule)                              \
+  {#chip, Axes::axes, RegisterFormat::format, /*least=*/0, schedule},
 #include "QuantizeSchedules.def"
 };
 
 static constexpr ProducedChoice kProducedTiles[] = {
-#define PRODUCED(chip, axes, numbers, bits, least, schedule)                   \
-  {#chip, Axes::axes, Numbers::numbers, bits, least, schedule},
+#define PRODUCED(chip, axes, format, bits, least, schedule)                    \
+  {#chip, Axes::axes, RegisterFormat::format, bits, least, schedule},
 #include "QuantizeSchedules.def"
 };
 
 static constexpr ProducedChoice kProducedExperts[] = {
-#define PRODUCED_GROUPS(chip, axes, numbers, bits, schedule)                   \
-  {#chip, Axes::axes, Numbers::numbers, bits, /*least=*/0, schedule},
+#define PRODUCED_GROUPS(chip, axes, format, bits, schedule)                    \
+  {#chip, Axes::axes, RegisterFormat::format, bits, /*least=*/0, schedule},
 #include "QuantizeSchedules.def"
 };
 
@@ -99,7 +98,7 @@ static QuantizeScheduleAttr getSchedule(MLIRContext *context, const Row &row) {
       parseAttribute(text + row.schedule + ">", context));
 }
 
-/// The schedule of the first row of a target that `fits`, null if none does.
+/// Returns the schedule of the target's first matching row, or null.
 template <typename Row, typename Fits>
 static QuantizeScheduleAttr findSchedule(MLIRContext *context,
                                          ArrayRef<Row> rows,
@@ -111,8 +110,8 @@ static QuantizeScheduleAttr findSchedule(MLIRContext *context,
                            : getSchedule(context, *row);
 }
 
-/// Whether columns fill tiles so far that wide ones lose no time: threads that
-/// compute what is quantized do so beyond the last column, too.
+/// Returns true if little of a wide tile is padding, because threads that
+/// compute values also compute padding.
 static bool fillsTiles(FusedQuantizeOp op, QuantizeScheduleAttr schedule) {
   int64_t columns = op.getInput().getType().getShape().back();
   if (ShapedType::isDynamic(columns) || schedule.getTile()[1] <= kNarrowTile)
@@ -132,29 +131,32 @@ static Output getOutput(FusedQuantizeOp op) {
                                                      : Output::Bytes;
 }
 
-static Numbers getNumbers(FusedQuantizeOp op, Axes axes, Type type) {
+static RegisterFormat getRegisterFormat(FusedQuantizeOp op, Axes axes,
+                                        Type type) {
   Input input = getInput(type);
   if (input == Input::F32)
-    return Numbers::F32;
+    return RegisterFormat::F32;
   bool isSix = op.getElementType(0).getIntOrFloatBitWidth() == 6;
-  return axes == Axes::Both && (input == Input::F16 || isSix) ? Numbers::Widened
-                                                              : Numbers::Pairs;
+  return axes == Axes::Both && (input == Input::F16 || isSix)
+             ? RegisterFormat::WidenedF32
+             : RegisterFormat::Packed16;
 }
 
-/// Rows of squares take as many registers as both axes.
+/// Squares along rows need as many registers as both axes.
 static Axes getAxes(FusedQuantizeOp op) {
   return op.getAxes().size() == 2 || op.getSquare() ? Axes::Both
                                                     : Axes::Columns;
 }
 
-/// Elements of the input, 0 where they are not known or groups share them.
+/// Returns the input elements, or 0 if dynamic or divided into expert groups.
 static int64_t getSize(FusedQuantizeOp op) {
   auto input = cast<ShapedType>(op.getInput().getType());
   return input.hasStaticShape() && !op.getOffsets() ? input.getNumElements()
                                                     : 0;
 }
 
-/// Groups have a ring of one stage, and tiles below each other in turn.
+/// Adapts a schedule to expert groups: a single stage, and tiles in column
+/// order.
 static QuantizeScheduleAttr adaptToExperts(FusedQuantizeOp op,
                                            QuantizeScheduleAttr schedule) {
   if (!op.getOffsets())
@@ -167,24 +169,25 @@ static QuantizeScheduleAttr adaptToExperts(FusedQuantizeOp op,
       /*atomic_counter=*/false, /*input_stages=*/0);
 }
 
-/// Whether a kernel that writes what it writes has room for a schedule.
+/// Returns true if a schedule fits in shared memory with the destinations of
+/// `op`.
 using HasRoom = llvm::function_ref<bool(QuantizeScheduleAttr)>;
 
 static QuantizeScheduleAttr selectCopiedTileSchedule(FusedQuantizeOp op,
                                                      const TargetInfo &target,
                                                      HasRoom hasRoom) {
   Axes axes = getAxes(op);
-  Numbers numbers =
-      getNumbers(op, axes, getElementTypeOrSelf(op.getInput().getType()));
-  return findSchedule(
-      op.getContext(), ArrayRef(kTiles), target, [&](const TileChoice &choice) {
-        return axes == choice.axes && numbers == choice.numbers &&
-               choice.least <= getSize(op) &&
-               hasRoom(getSchedule(op.getContext(), choice));
-      });
+  RegisterFormat format = getRegisterFormat(
+      op, axes, getElementTypeOrSelf(op.getInput().getType()));
+  return findSchedule(op.getContext(), ArrayRef(kTiles), target,
+                      [&](const TileChoice &choice) {
+                        return axes == choice.axes && format == choice.format &&
+                               choice.least <= getSize(op) &&
+                               hasRoom(getSchedule(op.getContext(), choice));
+                      });
 }
 
-/// What barriers, indices of work tiles and alignment take at most.
+/// Upper bound of barriers, work tile indices and alignment.
 static constexpr int64_t kOtherBytes = 4096;
 
 int64_t mx::mxgpu::getQuantizeTileBits(StringRef chip) {
@@ -193,17 +196,17 @@ int64_t mx::mxgpu::getQuantizeTileBits(StringRef chip) {
     return 0;
   int64_t bits =
       8 * (target->smemPerCta - kOtherBytes) / (kNarrowTile * kNarrowTile);
-  // Schedules for little memory have stages of a quarter of a tile. Only
-  // columns of elements take room for all of it: 8 bits of 24 with what they
-  // are made of, beside 16 or more of one result that is dequantized. So n bits
-  // need n / 4 + 3 / 4 * (n - 16) / 3 at most.
+  // With little shared memory, stages are a quarter of a tile and only
+  // quantized columns buffer a whole tile: 8 of 24 bits with their source,
+  // beside at least 16 bits of a dequantized result. So n bits need at most n /
+  // 4 + 3 / 4 * (n - 16) / 3.
   constexpr int64_t kLittleBytes = 1 << 17;
   return target->smemPerCta < kLittleBytes ? 2 * (bits + 4) : bits;
 }
 
-/// Shared memory of a CTA that quantizes by tiles: stages of what is quantized
-/// and of what it is computed from, and what each axis gives of a tile or,
-/// along rows and of numbers, of a stage.
+/// Returns the shared memory of a quantizer by tiles: stages of values and of
+/// prologue inputs, and the output of each axis for a tile or, along rows and
+/// for dequantized results, for a stage.
 static int64_t getTileBytes(FusedQuantizeOp op, QuantizeScheduleAttr schedule) {
   int64_t columns = schedule.getTile()[1];
   int64_t inTile = schedule.getTile()[0] * columns;
@@ -223,27 +226,29 @@ static int64_t getTileBytes(FusedQuantizeOp op, QuantizeScheduleAttr schedule) {
   return bits / 8 + scales + kOtherBytes;
 }
 
-/// Whether bulk copies may bring what is computed from, and have room for it.
+/// Returns true unless the schedule needs bulk copies of inputs that are
+/// impossible or do not fit.
 static bool fitsCopies(FusedQuantizeOp op, const TargetInfo &target,
                        QuantizeScheduleAttr schedule) {
   return !schedule.getInputStages() ||
          (canCopyInputs(op) && getTileBytes(op, schedule) <= target.smemPerCta);
 }
 
-/// What does not fit at all is left to the message of mxgpu-verify-resources.
+/// Schedules that do not fit at all are left to mxgpu-verify-resources.
 static QuantizeScheduleAttr selectProducedTileSchedule(FusedQuantizeOp op,
                                                        const TargetInfo &target,
                                                        HasRoom hasRoom) {
   Axes axes = getAxes(op);
-  // The scales of NVFP4 take registers too, and so do those of several inputs,
-  // or of one and the numbers of gathered rows.
+  // NVFP4 scales need registers, and so do scales of several inputs or of one
+  // gathered input.
   size_t scales = op.getInputScales().size();
   bool hasScales =
       op.getGlobalScale() || scales > 1 || (scales == 1 && op.getGather());
-  Numbers numbers = hasScales ? Numbers::Widened : Numbers::Pairs;
+  RegisterFormat format =
+      hasScales ? RegisterFormat::WidenedF32 : RegisterFormat::Packed16;
   int64_t bits = 0;
   for (Type type : getQuantizedTypes(op)) {
-    numbers = std::max(numbers, getNumbers(op, axes, type));
+    format = std::max(format, getRegisterFormat(op, axes, type));
     bits += type.getIntOrFloatBitWidth();
   }
   auto rows = op.getOffsets() ? ArrayRef<ProducedChoice>(kProducedExperts)
@@ -251,14 +256,14 @@ static QuantizeScheduleAttr selectProducedTileSchedule(FusedQuantizeOp op,
   return findSchedule(
       op.getContext(), rows, target, [&](const ProducedChoice &choice) {
         auto schedule = getSchedule(op.getContext(), choice);
-        return axes == choice.axes && numbers <= choice.numbers &&
+        return axes == choice.axes && format <= choice.format &&
                bits <= choice.bits && choice.least <= getSize(op) &&
                fillsTiles(op, schedule) && fitsCopies(op, target, schedule) &&
                hasRoom(schedule);
       });
 }
 
-/// Random numbers are computed, not waited for, and need their registers.
+/// Random numbers are compute bound and need registers.
 static QuantizeScheduleAttr adaptToSeed(FusedQuantizeOp op,
                                         QuantizeScheduleAttr schedule,
                                         int64_t mostThreads) {
@@ -272,7 +277,7 @@ static QuantizeScheduleAttr adaptToSeed(FusedQuantizeOp op,
       schedule.getInputStages());
 }
 
-/// Lanes gather four scales of a row, so that tiles have as many blocks.
+/// Lanes gather four scales of a row, so tiles need at least four blocks.
 static QuantizeScheduleAttr adaptToBlocks(FusedQuantizeOp op,
                                           QuantizeScheduleAttr schedule) {
   int64_t columns = kScaleTileBlocks * op.getBlockSize();
@@ -284,7 +289,8 @@ static QuantizeScheduleAttr adaptToBlocks(FusedQuantizeOp op,
                                    /*stages=*/1, schedule.getCtas());
 }
 
-/// A thread holds pieces of several inputs, and what is computed of them.
+/// Selects a schedule for threads that hold pieces of several inputs and the
+/// results.
 static QuantizeScheduleAttr selectForPrologue(FusedQuantizeOp op) {
   bool isSmall = getInputBits(op) <= 32;
   return QuantizeScheduleAttr::get(
@@ -320,8 +326,8 @@ static QuantizeScheduleAttr selectTileSchedule(FusedQuantizeOp op,
   return adaptToSeed(op, adaptToExperts(op, schedule), /*mostThreads=*/128);
 }
 
-/// That of the first row that has room or, as the others may take less than
-/// they are said to, of the one that takes least.
+/// Returns the first schedule with room, or the smallest, since estimates may
+/// be too high.
 static QuantizeScheduleAttr selectSmallTileSchedule(FusedQuantizeOp op,
                                                     const TargetInfo &target,
                                                     HasRoom hasRoom) {
@@ -352,21 +358,21 @@ mx::mxgpu::selectQuantizeSchedule(FusedQuantizeOp op,
   auto hasRoom = [&](QuantizeScheduleAttr choice) {
     return fits(choice, choice.getCtas());
   };
-  // The tables are for elements; dequantized they take more.
+  // Dequantized destinations need more memory than the tables assume.
   QuantizeScheduleAttr schedule;
   if (op.getDequantized())
     schedule = selectTileSchedule(op, target, hasRoom);
   if (!schedule)
     schedule = selectTileSchedule(op, target,
                                   [](QuantizeScheduleAttr) { return true; });
-  // So do several results, and what is computed from wide numbers.
+  // Several results or wide values may also need more.
   if (schedule && !fits(schedule, /*ctas=*/1))
     schedule = selectSmallTileSchedule(op, target, hasRoom);
   assert(schedule && "expected rows for everything of each target");
   return schedule;
 }
 
-/// Rows of a group, on average, that are few of the tile that each has.
+/// Returns true if groups, on average, fill little of their tile.
 static bool hasSmallExperts(const DequantizeOperands &operands) {
   if (operands.ragged != RaggedKind::Rows)
     return false;
@@ -377,8 +383,8 @@ static bool hasSmallExperts(const DequantizeOperands &operands) {
          rows <= kFewRows * groups;
 }
 
-/// Writes the most: 16 bytes of a half or 32 of an f32 for each thread. Small
-/// groups have wide tiles: each CTA looks for its group first.
+/// Each thread writes 16 bytes of bf16 or 32 of f32. Small groups use wide
+/// tiles, because each CTA searches for its group first.
 QuantizeScheduleAttr
 mx::mxgpu::selectDequantizeSchedule(const DequantizeOperands &operands) {
   int64_t columns = hasSmallExperts(operands) ? 512 : 128;
@@ -388,7 +394,7 @@ mx::mxgpu::selectDequantizeSchedule(const DequantizeOperands &operands) {
 }
 
 //===----------------------------------------------------------------------===//
-// The pass
+// Pass
 //===----------------------------------------------------------------------===//
 
 namespace {

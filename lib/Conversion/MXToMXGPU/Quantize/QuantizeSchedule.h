@@ -1,9 +1,5 @@
-//===- QuantizeSchedule.h - Schedules of quantizers -------------*- C++ -*-===//
+//===- QuantizeSchedule.h - Schedules of quantizers ----------- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
-//
-// The measured schedules of mx.quantize and mx.dequantize.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZE_QUANTIZESCHEDULE_H
@@ -14,8 +10,8 @@
 
 namespace mx::mxgpu {
 
-/// Returns true if the tiles of a quantizer go through shared memory, rather
-/// than rows through registers only.
+/// Returns true if a quantizer processes tiles in shared memory, rather than
+/// rows in registers.
 bool isByTiles(FusedQuantizeOp op);
 
 /// Returns the fastest measured schedule (QuantizeSchedules.def).

@@ -1,10 +1,9 @@
-//===- QuantizeTile.h - A quantizer through shared memory -------*- C++ -*-===//
+//===- QuantizeTile.h - Quantizer through shared memory ------- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The kernel (QuantizeTileKernel.cpp), how tiles get into shared memory where a
-// copy is not enough (QuantizeTileStore.cpp), and the launch
-// (QuantizeTileHost.cpp).
+// Implemented by QuantizeTileHost.cpp (launch), QuantizeTileKernel.cpp (kernel)
+// and QuantizeTileStore.cpp (prologues and stores).
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,35 +26,34 @@ public:
   void build();
 
 private:
-  /// Columns that a thread computes at a time, so many that their vectors of
-  /// the inputs begin at multiples of 16 bytes.
+  /// Columns that a thread computes at once: enough for loads aligned to 16
+  /// bytes.
   static constexpr int64_t kPieceColumns = 8;
 
-  /// The elements and scales of one value and axis, or what they are
-  /// dequantized to.
+  /// Elements and scales, or dequantized values, of a value and axis.
   struct Destination {
     int64_t axis;
     unsigned index, value;
-    std::string name;   // of its buffers
-    std::string source; // the buffer that holds the value
+    std::string name;   // prefix of its buffers
+    std::string source; // buffer of the source value
     mlir::Type sourceType, elementType, scaleType;
-    mlir::Type dequantizedType; // of what is written in place of both, or null
-    /// What is stored at a time has so many rows, in panels side by side, which
-    /// are copied so many rows at a time.
+    mlir::Type dequantizedType; // null unless dequantized
+    /// A store covers `rows` rows in adjacent panels, copied `boxRows` rows at
+    /// a time.
     int64_t rows, panels, boxRows;
-    /// Tiles of scales in a tile.
+    /// Scale tiles in a tile.
     int64_t scaleTileRows, scaleTileColumns;
-    /// Of the host: how the elements are stored, where they and the scales lie.
+    /// Host values: tensor map of the elements, elements and scales.
     mlir::Value map, elements, scales;
-    /// The same in the kernel.
+    /// Kernel values.
     mlir::Value kernelMap, kernelElements, kernelScales, kernelDecode;
 
-    /// Whether scales are stored tile by tile, through shared memory.
+    /// Returns true if scales are stored in tiles through shared memory.
     bool isTiled() const {
       return !dequantizedType &&
              hasScaleTiles(mlir::cast<mlir::MemRefType>(scales.getType()));
     }
-    /// Elements in one of memory.
+    /// Returns the number of elements in a memory element.
     int64_t getPacking() const {
       return !dequantizedType && elementType.getIntOrFloatBitWidth() == 4 ? 2
                                                                           : 1;
@@ -64,23 +62,21 @@ private:
     std::string getScaleBuffer() const { return name + "_scales"; }
   };
 
-  /// A matrix that bulk copies load.
+  /// A matrix loaded by bulk copies.
   struct Copied {
     mlir::Type type;
-    std::string field; ///< its buffers in the ring
-    mlir::Value map;   ///< of the host
+    std::string field; ///< its ring buffers
+    mlir::Value map;   ///< host value
     mlir::Value kernelMap = {};
   };
 
-  /// The rows of a tile that one stage of the input holds: `rows_per_stage` of
-  /// the schedule.
+  /// Rows of a tile in an input stage (`rows_per_stage` of the schedule).
   struct RowSlab {
-    mlir::Value first; ///< its first row in the tile
-    /// Where groups end in a tile, how many it and those after it have, a
-    /// signed number.
+    mlir::Value first; ///< first row within the tile
+    /// Rows of the expert group from `first` on (signed); null without groups.
     mlir::Value rows = {};
-    ConsumerWaitOp source = {}; ///< the stage, null where rows are copied
-    /// Those for what is complete with the tile, and with the slab.
+    ConsumerWaitOp source = {}; ///< stage; null if rows are copied
+    /// Output stages completed with the tile, and with the slab.
     ProducerAcquireOp ofTile = {}, ofSlab = {};
   };
 
@@ -141,60 +137,61 @@ private:
   int64_t getColumns() { return schedule.getTile()[1]; }
   int64_t getRowsPerStage() { return schedule.getRowsPerStage(); }
   int64_t getBlock() { return op.getBlockSize(); }
-  /// Whether those of an axis raise the largest magnitudes: the first axis
-  /// sees all elements, as every axis does.
+  /// Returns true if the threads of an axis update amax. Every axis reads all
+  /// elements, so the first axis suffices.
   bool raises(int64_t axis) {
     return op.getAmax() && axis == op.getAxes().front();
   }
-  /// Whether the lines of what is written along an axis may end within a
-  /// square. With both axes they do not, as blocks are whole.
+  /// Returns true if the lines along an axis may end within a square. With both
+  /// axes, blocks are whole.
   bool endsInSquare(int64_t axis) {
     int64_t lines = op.getQuantizedShape()[getBatchRank(op) + (axis ? 0 : 1)];
     return op.getSquare() && op.getAxes().size() == 1 &&
            (mlir::ShapedType::isDynamic(lines) || lines % getBlock() != 0);
   }
-  /// If not, a bulk copy loads it.
+  /// Returns true if threads compute the values; otherwise bulk copies load
+  /// them.
   bool isProduced() { return mxgpu::isProduced(op); }
-  /// Whether what is written along an axis is read from the input as it is.
+  /// Returns true if the quantized input is passed through along an axis.
   bool copies(int64_t axis) { return axis == 1 && op.isPassedOn(); }
-  /// Threads of the roles that read the ring of what is quantized.
+  /// Returns the threads of roles that read the input ring.
   int64_t getReaders() {
     return llvm::count_if(op.getAxes(),
                           [&](int64_t axis) { return !copies(axis); }) *
            getAxisThreads();
   }
-  /// Whether the threads that compute find their inputs in shared memory.
+  /// Returns true if computing threads read their inputs from shared memory.
   bool copiesSources() { return schedule.getInputStages() != 0; }
-  /// Computing takes longer than quantizing an axis or two.
+  /// Computing takes longer than quantizing along one or two axes.
   int64_t getProducingThreads() { return 2 * schedule.getThreads(); }
-  /// Those of an axis, which have a role of their own.
+  /// Returns the threads of the role of an axis.
   int64_t getAxisThreads() {
     return schedule.getThreads() / static_cast<int64_t>(op.getAxes().size());
   }
-  /// The ring's buffers hold the values that are quantized.
+  /// Returns the ring buffer of a value.
   std::string getField(unsigned value) {
     return types.size() == 1 ? "x" : "x" + std::to_string(value);
   }
   static int64_t getBytes(mlir::Type type) {
     return type.getIntOrFloatBitWidth() / 8;
   }
-  /// Columns in a line of shared memory, and in a word.
+  /// Returns the columns in a line of shared memory, and in a word.
   static int64_t getPanelColumns(mlir::Type type) {
     return 128 / getBytes(type);
   }
   static int64_t getWordColumns(mlir::Type type) { return 4 / getBytes(type); }
-  /// Columns by which rows of an input go.
+  /// Returns the required multiple of an input's columns.
   int64_t getColumnStep(mlir::Type type) {
     return isProduced() ? kPieceColumns : 16 / getBytes(type);
   }
-  /// What threads take at a time.
+  /// Returns the fragments of a stage; a thread processes one at a time.
   int64_t getNumFragments(int64_t axis, mlir::Type type) {
     int64_t columns = axis ? 1 : getWordColumns(type);
     return getRowsPerStage() * getColumns() / (getBlock() * columns);
   }
-  /// Whether what is written is complete with each slab: rows are, and columns
-  /// of numbers, which are wide enough to be stored in slices. Columns of
-  /// elements are with the tile.
+  /// Returns true if the output is complete with each slab: rows, and
+  /// dequantized columns, which are wide enough to be stored in slices.
+  /// Quantized columns are complete with the tile.
   bool isBySlabs(const Destination &dest) {
     return getRows() != getRowsPerStage() &&
            (dest.axis == 1 || dest.dequantizedType);
@@ -203,7 +200,8 @@ private:
     return isBySlabs(dest) ? slab.ofSlab : slab.ofTile;
   }
 
-  /// Threads write the last rows of a group, where a copy would go on.
+  /// Returns true if threads store rows, since copies would overwrite the next
+  /// group.
   bool writesRows(const Destination &dest) {
     return dest.axis == 1 && op.getOffsets();
   }
@@ -212,7 +210,7 @@ private:
                        Swizzle swizzle) {
     return BufferType::get(op.getContext(), Space::Smem, shape, type, swizzle);
   }
-  /// Of rows that are as long as their swizzle, of one matrix.
+  /// Returns a map for rows of a matrix that are as long as their swizzle.
   TensorMapType getMap(llvm::SmallVector<int64_t> box, mlir::Type type) {
     if (getBatchRank(op))
       box.insert(box.begin(), 1);
@@ -221,30 +219,28 @@ private:
                               *symbolizeSwizzle(static_cast<uint32_t>(bytes)));
   }
   L2Promotion getL2Promotion();
-  /// Where a tile begins in the input, whose rows may be packed otherwise.
+  /// Returns the first row of a tile in the input, which may be packed.
   mlir::Value getInputRow(ForEachWorkTileOp tile) {
     return op.getOffsets() ? tile.getStart() : tileRow;
   }
-  /// A place of this tile's matrix as coordinates of a map.
+  /// Returns the map coordinates in this tile's matrix.
   llvm::SmallVector<mlir::Value> getCoords(mlir::Value row,
                                            mlir::Value column) {
     return batch ? llvm::SmallVector<mlir::Value>{batch, row, column}
                  : llvm::SmallVector<mlir::Value>{row, column};
   }
-  /// A line of this tile's matrix, of which each has so many, among those of
-  /// all matrices.
+  /// Returns the index of a line in the batch, with `count` lines per matrix.
   mlir::Value getLine(mlir::Value line, mlir::Value count) {
     return batch ? body.add(body.mul(batch, count), line) : line;
   }
-  /// The column of the tile in what is quantized, where values may lie beside
-  /// each other.
+  /// Returns the column of the tile in the concatenated values.
   mlir::Value getColumn(const Destination &dest) {
     if (!op.getConcat() || dest.value == 0)
       return tile.getColumn();
     return body.add(body.mul(columns, body.index(dest.value)),
                     tile.getColumn());
   }
-  /// Row and column of what it writes for an axis.
+  /// Returns the row and column of the output of an axis.
   std::pair<mlir::Value, mlir::Value> getStart(const Destination &dest) {
     if (dest.axis)
       return {getInputRow(tile), getColumn(dest)};
@@ -255,35 +251,35 @@ private:
   QuantizeScheduleAttr schedule;
   mlir::gpu::GPUModuleOp module;
   KernelBuilder host, body;
-  llvm::SmallVector<mlir::Type> types; // of what is quantized
-  QuantizeInputLoader pieces;          // if it is produced
+  llvm::SmallVector<mlir::Type> types; // types to quantize
+  QuantizeInputLoader pieces;          // if produced
   llvm::SmallVector<Destination> destinations;
   llvm::SmallVector<Copied> copied;
   KernelOp kernel;
-  /// In the kernel.
+  /// Kernel values.
   mlir::Value rows, columns, encode, seed, offsets, inputs, sources, numbers,
       work;
-  /// Of a batch: how many matrices there are, and rows of one with those that
-  /// fill its last tile.
+  /// Batches only: number of matrices, and rows of a matrix rounded up to whole
+  /// tiles.
   mlir::Value batches, paddedRows;
-  /// The matrix of this tile, null if there is one, and the row of the tile.
+  /// Matrix of this tile (null without a batch), and row of the tile.
   mlir::Value batch, tileRow;
   llvm::SmallVector<mlir::Value> magnitudes;
-  /// Of each value, the largest magnitude that a thread has found, and what was
-  /// known of the one in memory before.
+  /// Maximum magnitude found by a thread for each value, and the value in
+  /// memory as of an earlier load.
   llvm::SmallVector<mlir::Value> maxima, known;
-  /// For each axis, the rings for what is stored by tiles and by slabs.
+  /// For each axis, the output rings by tile and by slab.
   std::array<std::pair<mlir::Value, mlir::Value>, 2> outputs;
   ForEachWorkTileOp tile;
 };
 
-/// Builds a quantizer that writes along axis 0 or has ragged rows, after the
-/// checks that all have in common.
+/// Builds a quantizer along axis 0 or of ragged rows. Requires verified
+/// operands.
 llvm::LogicalResult buildQuantizeTileKernel(FusedQuantizeOp op,
                                             QuantizeScheduleAttr schedule,
                                             mlir::gpu::GPUModuleOp module);
 
-/// What the kernel does, for its name.
+/// Returns the name prefix of the kernel.
 llvm::StringRef getKernelName(FusedQuantizeOp op);
 
 } // namespace mx::mxgpu

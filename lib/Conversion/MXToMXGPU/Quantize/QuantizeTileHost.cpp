@@ -1,8 +1,8 @@
-//===- QuantizeTileHost.cpp - Launch a quantizer through shared memory ----===//
+//===- QuantizeTileHost.cpp - Launch of quantizers through shared memory --===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What the copy engine needs of input and outputs, and how many CTAs there are.
+// Verifies copy engine requirements and computes tensor maps and the grid.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,19 +13,20 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Bytes of a row that the widest swizzle takes.
+/// Bytes of a row of the widest swizzle.
 static constexpr int64_t kPanelBytes = 128;
-/// Rows of panels that are stored in turn, as few as a swizzle allows: rows of
-/// more than one panel are complete in memory while its pages are open.
+/// Rows of panels stored in turn: the minimum of the swizzle, so that rows of
+/// several panels are complete while their DRAM pages are open.
 static constexpr int64_t kStripRows = 8;
-/// Threads of a CTA.
+/// Maximum threads of a CTA.
 static constexpr int64_t kMaxThreads = 1024;
-/// Rows and elements of a box (CUDA Driver API, cuTensorMapEncodeTiled).
+/// Maximum rows and elements of a box (CUDA Driver API,
+/// cuTensorMapEncodeTiled).
 static constexpr int64_t kMaxBox = 256;
 
-/// The copy engine takes rows of whole 16 bytes (CUDA Driver API,
-/// cuTensorMapEncodeTiled), and has 32-bit coordinates; so do threads that read
-/// the inputs. The rows of elements are as long as they need to be.
+/// Requires rows of multiples of 16 bytes (CUDA Driver API,
+/// cuTensorMapEncodeTiled) and 32-bit coordinates, for the copy engine and for
+/// threads that load inputs.
 void QuantizeTileBuilder::checkInputs() {
   for (int64_t dim : {0, 1})
     requireAtMost(host, getQuantizedDim(host, op, dim), kMaxExtent,
@@ -77,15 +78,15 @@ QuantizeTileBuilder::getDestination(unsigned index) {
   return dest;
 }
 
-/// What is written: values, or elements. The copy engine moves those that are
-/// no bytes as the bytes of memory.
+/// Sets the values or elements to write. The copy engine moves elements
+/// narrower than a byte as bytes.
 void QuantizeTileBuilder::setElements(Destination &dest) {
   Value stored = op.getElements(dest.index);
   int64_t last = getBatchRank(op) + 1;
   if (op.isDequantized(dest.index)) {
     dest.dequantizedType = getElementTypeOrSelf(stored);
   } else {
-    // The copy engine moves 16 bytes, which may be more than a block.
+    // The copy engine moves 16 bytes, possibly more than a block.
     constexpr int64_t kCopyBits = 128;
     int64_t bits = op.getElementType(dest.index).getIntOrFloatBitWidth();
     if (getBlock() * bits < kCopyBits)
@@ -97,10 +98,10 @@ void QuantizeTileBuilder::setElements(Destination &dest) {
 }
 
 /// Returns the promotion that was faster on an H200
-/// (29571104fae6:docs/QuantizeSpeed.md). A row of a panel is 128 bytes. With
-/// 256 bytes the neighbouring panel is promoted too. The same tile reads it if
-/// rows begin at multiples of 256. Otherwise, in every other row, it belongs to
-/// another tile and leaves the L2 before that tile reads it.
+/// (29571104fae6:docs/QuantizeSpeed.md). A panel row is 128 bytes; a promotion
+/// of 256 bytes includes the neighboring panel. If rows are aligned to 256
+/// bytes, that panel is part of the same tile. Otherwise every other row
+/// promotes data of another tile, which leaves L2 before use.
 L2Promotion QuantizeTileBuilder::getL2Promotion() {
   if (op.getAxes().size() == 2)
     return L2Promotion::B64;
@@ -111,7 +112,8 @@ L2Promotion QuantizeTileBuilder::getL2Promotion() {
   return areAligned ? L2Promotion::B256 : L2Promotion::B128;
 }
 
-/// Copies of panels side by side, each as wide as a line of shared memory.
+/// Adds bulk copies of adjacent panels, each as wide as a line of shared
+/// memory.
 void QuantizeTileBuilder::addCopied(Value matrix, std::string field) {
   Type type = getElementTypeOrSelf(matrix.getType());
   Value map = EncodeTensorMapOp::create(
@@ -130,7 +132,7 @@ void QuantizeTileBuilder::buildHost() {
     destinations.push_back(getDestination(i));
 }
 
-/// Values that lie side by side have places of their own in one destination.
+/// Duplicates the destinations for each concatenated value.
 void QuantizeTileBuilder::splitDestinations() {
   SmallVector<Destination> first = destinations;
   for (int64_t value = 1; value < op.getNumConcatenated(); ++value)
@@ -140,8 +142,8 @@ void QuantizeTileBuilder::splitDestinations() {
     }
 }
 
-/// Tiles of rows that suffice for all groups, whatever their sizes, or those of
-/// all matrices.
+/// Returns the row tiles of all matrices: an upper bound over all sizes of
+/// expert groups.
 Value QuantizeTileBuilder::getRowTiles(Value rows) {
   if (op.getOffsets())
     return host.packedTiles(rows, getRows(), op.getOffsets());
@@ -156,7 +158,7 @@ Value QuantizeTileBuilder::getBatchSize() {
   return size;
 }
 
-/// Where CTAs draw the numbers of further work tiles.
+/// Creates the work tile counter of all CTAs.
 Value QuantizeTileBuilder::createCounter() {
   Value counter =
       memref::AllocOp::create(host, MemRefType::get({1}, host.getI32Type()));
@@ -165,7 +167,7 @@ Value QuantizeTileBuilder::createCounter() {
   return counter;
 }
 
-/// What the kernel is given for inputs and destinations.
+/// Returns the kernel arguments of inputs and destinations.
 SmallVector<Value> QuantizeTileBuilder::getArguments() {
   SmallVector<Value> arguments;
   if (isProduced())
@@ -184,7 +186,7 @@ SmallVector<Value> QuantizeTileBuilder::getArguments() {
   return arguments;
 }
 
-/// Takes what stands for it in the kernel.
+/// Takes the corresponding kernel arguments.
 void QuantizeTileBuilder::takeArguments(Block::args_iterator &argument) {
   if (isProduced())
     pieces.takeArguments(argument);
@@ -247,7 +249,7 @@ void QuantizeTileBuilder::build() {
   buildKernel(kernelRows, kernelColumns, counter ? *argument : Value());
 
   Value grid = host.mul(getRowTiles(rows), host.ceilDiv(columns, getColumns()));
-  if (op.getOffsets()) // Without rows there is no map to load them by.
+  if (op.getOffsets()) // No tensor map exists for 0 rows.
     grid = host.mul(grid, host.min(rows, 1));
   if (counter)
     grid = host.min(grid, host.mul(SmCountOp::create(host),
@@ -259,11 +261,11 @@ void QuantizeTileBuilder::build() {
 }
 
 //===----------------------------------------------------------------------===//
-// What is taken
+// Verification
 //===----------------------------------------------------------------------===//
 
-/// The threads of an axis are whole warps, and take whole rounds of a slab's
-/// fragments.
+/// Fails unless the threads of an axis are whole warps and divide the fragments
+/// of a slab.
 static LogicalResult verifyThreads(FusedQuantizeOp op, int64_t fragments,
                                    int64_t threads) {
   if (threads % target::kWarpSize == 0 && fragments % threads == 0)
@@ -274,7 +276,7 @@ static LogicalResult verifyThreads(FusedQuantizeOp op, int64_t fragments,
          << " for an axis";
 }
 
-/// Rows of whole steps, as far as the type says how long they are.
+/// Fails if the static row length is not a multiple of `step`.
 static LogicalResult verifyRows(FusedQuantizeOp op, Value matrix, int64_t step,
                                 StringRef what) {
   ArrayRef<int64_t> shape = cast<MemRefType>(matrix.getType()).getShape();
@@ -287,7 +289,7 @@ static LogicalResult verifyRows(FusedQuantizeOp op, Value matrix, int64_t step,
          << columns << ": pad it to " << roundUp(columns, step);
 }
 
-/// The columns in 16 bytes of elements.
+/// Returns the columns in 16 bytes of elements.
 static int64_t getElementStep(Value elements) {
   int64_t bits = cast<MemRefType>(elements.getType()).getElementTypeBitWidth();
   return 128 / (bits == 6 ? 8 : bits);
@@ -302,8 +304,8 @@ LogicalResult QuantizeTileBuilder::verifyCopies() {
          << schedule;
 }
 
-/// All fit a CTA. The threads that compute take whole rounds of a slab's pieces
-/// as the others do of its fragments, which have more elements.
+/// Fails if the threads exceed a CTA. Fragments are larger than pieces, so the
+/// computing threads, too, divide the work of a slab.
 LogicalResult QuantizeTileBuilder::verifyPrologues() {
   int64_t others = (copiesSources() ? 2 : 1) * target::kWarpSize;
   int64_t all = getProducingThreads() + schedule.getThreads() + others;

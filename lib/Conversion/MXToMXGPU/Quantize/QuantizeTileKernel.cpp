@@ -1,22 +1,21 @@
-//===- QuantizeTileKernel.cpp - mx.quantize by tiles in shared memory -----===//
+//===- QuantizeTileKernel.cpp - Quantizer kernel through shared memory ----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A work tile is a tile of the input. One thread loads it by bulk copies, as
-// a whole or some rows at a time. For each axis there is a role that reads it,
-// by rows or by columns, and leaves elements and scales in shared memory, from
-// which bulk copies store them. What lies outside the tensor is read as zeros,
-// whose scale is 0, and not written; tiles of scales are written whole.
+// Work tiles are input tiles, which a single thread loads by bulk copies, whole
+// or in slabs of rows. A role for each axis reads the tile by rows or columns
+// and writes elements and scales to shared memory, from which bulk copies store
+// them. Elements outside the tensor read as zeros with scale 0 and are not
+// written; scale tiles are written whole.
 //
-// Threads are given fragments such that those of a warp lie in all banks: 32
-// rows of one block, each in another place of the swizzle, or a whole line of
-// 128 bytes.
+// Fragments of a warp span all banks: 32 rows of a block, each at a different
+// swizzle position, or a line of 128 bytes.
 //
-// Where a prologue computes what is quantized, or a gather picks it, threads of
-// another role take the place of the copies (QuantizeTileStore.cpp).
+// With a prologue or gather, threads replace the copies
+// (QuantizeTileStore.cpp).
 //
-// Rows of expert groups are given whole tiles too: what belongs to the next
-// group is read as zeros, which is what follows a group where it is transposed.
+// Expert groups start new tiles. Rows of the next group read as zeros, which is
+// also the padding of transposed groups.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,9 +27,9 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Stages of the ring by which CTAs learn of their next work tile.
+/// Stages of the ring that broadcasts the next work tile to a CTA.
 static constexpr int64_t kCounterStages = 2, kCounterBytes = 16;
-/// Blocks that a thread copies at once. Each takes 8 registers.
+/// Blocks that a thread copies at once, with 8 registers each.
 static constexpr int64_t kCopiesAtOnce = 4;
 
 //===----------------------------------------------------------------------===//
@@ -46,7 +45,7 @@ static RingType getRing(ArrayRef<StringAttr> names,
                        /*overlap=*/0);
 }
 
-/// A slab of a tile: panels side by side, each as wide as a line.
+/// Returns a slab buffer: adjacent panels, each as wide as a line.
 BufferType QuantizeTileBuilder::getSlabBuffer(Type type) {
   int64_t columns = getPanelColumns(type);
   return getBuffer({getColumns() / columns, getRowsPerStage(), columns}, type,
@@ -67,7 +66,8 @@ RingType QuantizeTileBuilder::getInputRing() {
                  getReaders());
 }
 
-/// What the prologue reads, from the copies to the threads that compute.
+/// Returns the ring of prologue inputs from the copies to the computing
+/// threads.
 RingType QuantizeTileBuilder::getSourceRing() {
   SmallVector<StringAttr> names;
   SmallVector<BufferType> buffers;
@@ -79,8 +79,8 @@ RingType QuantizeTileBuilder::getSourceRing() {
                  1, AsyncKind::Threads, getProducingThreads());
 }
 
-/// A ring for the outputs of an axis, which come stage by stage or else tile by
-/// tile; null if there are none.
+/// Creates the ring of an axis's outputs by slab or by tile; null if there are
+/// none.
 Value QuantizeTileBuilder::createOutputRing(int64_t axis, bool ofSlabs) {
   SmallVector<StringAttr> names;
   SmallVector<BufferType> buffers;
@@ -100,8 +100,8 @@ Value QuantizeTileBuilder::createOutputRing(int64_t axis, bool ofSlabs) {
     add(dest.getElementBuffer(),
         getBuffer(shape, map.getElementType(), map.getSwizzle()));
   }
-  // Elements begin at multiples of what a swizzle repeats: scales between those
-  // of several values would be padded.
+  // Elements first: they are aligned to the swizzle period, so scales between
+  // elements of several values would need padding.
   for (const Destination &dest : ofAxis)
     if (!ofSlabs && dest.isTiled())
       add(dest.getScaleBuffer(),
@@ -125,11 +125,11 @@ RingType QuantizeTileBuilder::getCounterRing() {
 }
 
 //===----------------------------------------------------------------------===//
-// The roles
+// Roles
 //===----------------------------------------------------------------------===//
 
-/// The loop over the slabs of a tile, if there are several; the first row of a
-/// slab in its tile.
+/// Creates a loop over slabs if a tile has several. Returns the first row of
+/// the slab in its tile.
 Value QuantizeTileBuilder::forEachSlab() {
   if (getRows() == getRowsPerStage())
     return body.index(0);
@@ -137,8 +137,7 @@ Value QuantizeTileBuilder::forEachSlab() {
       .getK();
 }
 
-/// The loop over tiles. The matrices of a batch lie below each other, each with
-/// whole tiles.
+/// Creates the loop over tiles. Matrices of a batch are stacked in whole tiles.
 ForEachWorkTileOp QuantizeTileBuilder::forEachTile() {
   ForEachWorkTileOp tile = body.forEachWorkTile(work);
   tileRow = tile.getRow();
@@ -167,7 +166,7 @@ void QuantizeTileBuilder::buildLoad(Value ring) {
   ProducerCommitOp::create(body, stage.getStage(), Value());
 }
 
-/// One thread draws the number of the work tile after each.
+/// Emits the thread that draws the next work tile.
 void QuantizeTileBuilder::buildSchedule() {
   OpBuilder::InsertionGuard guard(body);
   body.role("schedule", 1, /*elected=*/true);
@@ -176,14 +175,14 @@ void QuantizeTileBuilder::buildSchedule() {
   ProducerCommitOp::create(body, stage, Value());
 }
 
-/// The columns of what is quantized.
+/// Returns the columns of the concatenated values.
 Value QuantizeTileBuilder::getAllColumns() {
   int64_t count = op.getNumConcatenated();
   return count == 1 ? columns : body.mul(columns, body.index(count));
 }
 
-/// The linear index in what is quantized of an element of a slab, which its
-/// random number belongs to; null without a seed.
+/// Returns the linear index of a slab element in the quantized matrix, which
+/// selects its random number; null without a seed.
 Value QuantizeTileBuilder::getNumber(const Destination &dest, RowSlab slab,
                                      Value row, Value column) {
   if (!seed)
@@ -193,8 +192,8 @@ Value QuantizeTileBuilder::getNumber(const Destination &dest, RowSlab slab,
   return body.add(body.mul(row, getAllColumns()), inRow);
 }
 
-/// A block of a row, or a row of a square whose other rows the lanes beside it
-/// have. Returns what was quantized.
+/// Quantizes a block of a row, or a row of a square whose other rows belong to
+/// adjacent lanes. Returns the source values.
 Value QuantizeTileBuilder::buildRowFragment(const Destination &dest,
                                             RowSlab slab, Value item) {
   Value row = body.rem(item, getRowsPerStage());
@@ -219,9 +218,9 @@ Value QuantizeTileBuilder::buildRowFragment(const Destination &dest,
   return x;
 }
 
-/// Blocks of rows as they are in memory, `count` of them for each thread, all
-/// of which are under way together: adjacent threads have adjacent blocks.
-/// Returns the largest magnitude if that is asked for.
+/// Copies `count` quantized blocks of rows for each thread, with all loads in
+/// flight at once; adjacent threads copy adjacent blocks. Returns the maximum
+/// magnitude if needed.
 Value QuantizeTileBuilder::buildCopies(const Destination &dest, RowSlab slab,
                                        Value item, int64_t count) {
   struct Copy {
@@ -259,8 +258,8 @@ Value QuantizeTileBuilder::buildCopies(const Destination &dest, RowSlab slab,
   return largest;
 }
 
-/// So many columns of a block that a row of them is a word; lanes beside each
-/// other have those of a square. Returns what was quantized.
+/// Quantizes the columns of a block that form a word in each row; adjacent
+/// lanes process the columns of a square. Returns the source values.
 Value QuantizeTileBuilder::buildColumnFragment(const Destination &dest,
                                                RowSlab slab, Value item) {
   int64_t inWord = getWordColumns(dest.sourceType);
@@ -295,7 +294,7 @@ Value QuantizeTileBuilder::buildColumnFragment(const Destination &dest,
   return x;
 }
 
-/// All fragments of a slab, shared out among the threads.
+/// Distributes the fragments of a slab over the threads.
 void QuantizeTileBuilder::buildPass(const Destination &dest, RowSlab slab) {
   Value thread = ThreadIdOp::create(body);
   bool raises = this->raises(dest.axis);
@@ -303,7 +302,7 @@ void QuantizeTileBuilder::buildPass(const Destination &dest, RowSlab slab) {
       getNumFragments(dest.axis, dest.sourceType) / getAxisThreads();
   int64_t atOnce = copies(dest.axis) ? std::gcd(rounds, kCopiesAtOnce) : 1;
   rounds /= atOnce;
-  /// Returns the largest magnitude, if that is asked for.
+  /// Returns the maximum magnitude, if needed.
   auto build = [&](Value item) -> Value {
     if (copies(dest.axis))
       return buildCopies(dest, slab, item, atOnce);
@@ -336,7 +335,7 @@ void QuantizeTileBuilder::buildPass(const Destination &dest, RowSlab slab) {
     maxima.push_back(largest);
 }
 
-/// Comes last, as other threads wait for all before it.
+/// Updates amax last, because other threads wait for everything before.
 void QuantizeTileBuilder::raiseAmax() {
   for (auto [i, largest] : llvm::enumerate(maxima)) {
     unsigned number = op.getConcat() ? 0 : i;
@@ -346,7 +345,7 @@ void QuantizeTileBuilder::raiseAmax() {
   known.clear();
 }
 
-/// The pass over one stage of the input.
+/// Processes an input stage.
 void QuantizeTileBuilder::buildSlab(int64_t axis, ProducerAcquireOp ofTile,
                                     Value bySlabs) {
   OpBuilder::InsertionGuard guard(body);
@@ -377,7 +376,8 @@ void QuantizeTileBuilder::buildSlab(int64_t axis, ProducerAcquireOp ofTile,
     raiseAmax();
 }
 
-/// A role for each axis: one need not wait for what the other stores.
+/// Emits a role for each axis, so that an axis does not wait for stores of the
+/// other.
 void QuantizeTileBuilder::buildQuantize(int64_t axis) {
   OpBuilder::InsertionGuard guard(body);
   auto [byTiles, bySlabs] = outputs[axis];
@@ -388,7 +388,7 @@ void QuantizeTileBuilder::buildQuantize(int64_t axis) {
   if (byTiles)
     staged = ProducerAcquireOp::create(body, byTiles);
   buildSlab(axis, staged, bySlabs);
-  if (!staged) // Then there are several slabs.
+  if (!staged) // There are several slabs.
     return;
   for (const Destination &dest : destinations) {
     if (dest.axis != axis)

@@ -1,9 +1,5 @@
-//===- QuantizeTileStore.cpp - Prologues and stores of a tile -------------===//
+//===- QuantizeTileStore.cpp - Prologues and stores of quantizer tiles ----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
-//
-// See QuantizeTile.h.
-//
 //===----------------------------------------------------------------------===//
 
 #include "../Builder/Elementwise.h"
@@ -17,13 +13,12 @@ using namespace mx::mxgpu;
 // Prologues
 //===----------------------------------------------------------------------===//
 
-/// Bytes of the inputs that a thread waits for at a time: with fewer, too few
-/// loads are under way; more, and what they bring does not leave registers for
-/// what is computed.
+/// Input bytes that a thread loads at once. Fewer leave too few loads in
+/// flight; more leave too few registers for the prologue.
 static constexpr int64_t kBytesAtOnce = 128;
 
-/// The pieces that a thread reads at once, which divide the `rounds` in which
-/// all threads take those of a work tile.
+/// Returns the pieces that a thread loads at once: a divisor of `rounds`, the
+/// pieces of a thread in a slab.
 static int64_t getPiecesAtOnce(FusedQuantizeOp op, int64_t columns,
                                int64_t rounds) {
   int64_t bytes = columns * getInputBits(op) / 8;
@@ -33,8 +28,7 @@ static int64_t getPiecesAtOnce(FusedQuantizeOp op, int64_t columns,
   return count;
 }
 
-/// The inputs of a piece of a work tile: from shared memory if copies have left
-/// them there, else from the tensors.
+/// Loads the inputs of a piece, from shared memory if bulk copies are used.
 QuantizeInputLoader::Piece
 QuantizeTileBuilder::loadPiece(RowSlab slab, Value row, Value column) {
   Value inTensor[] = {body.add(slab.first, row),
@@ -49,7 +43,7 @@ QuantizeTileBuilder::loadPiece(RowSlab slab, Value row, Value column) {
   return pieces.take(inTensor[0], inTensor[1], loaded);
 }
 
-/// All pieces of a work tile, which go to `stage`.
+/// Computes all pieces of a slab into `stage`.
 void QuantizeTileBuilder::producePieces(ProducerAcquireOp stage, RowSlab slab) {
   auto threads = TileThreads::get(body, getProducingThreads(), getColumns(),
                                   kPieceColumns);
@@ -91,7 +85,7 @@ void QuantizeTileBuilder::buildProduce() {
 // Stores
 //===----------------------------------------------------------------------===//
 
-/// The numbers that elements and scales stand for, if those are written.
+/// Dequantizes elements if the destination stores values.
 Value QuantizeTileBuilder::getStored(const Destination &dest, Value elements,
                                      Value scales) {
   if (!dest.dequantizedType)
@@ -101,9 +95,9 @@ Value QuantizeTileBuilder::getStored(const Destination &dest, Value elements,
                                    dest.kernelDecode);
 }
 
-/// A scale of a square, or 0 for a line of it that the input does not have:
-/// what is after the last row of a layout's tile is 0. `line` is a row of the
-/// tile along axis 1, a column along axis 0.
+/// Zeroes the scale of a line past the end of a square, as required for rows
+/// that pad a scale tile. `line` is a row of the tile along axis 1, a column
+/// along axis 0.
 Value QuantizeTileBuilder::clearBehindLines(const Destination &dest,
                                             Value scale, Value line) {
   if (!dest.isTiled() || !endsInSquare(dest.axis))
@@ -117,7 +111,7 @@ Value QuantizeTileBuilder::clearBehindLines(const Destination &dest,
   return body.bitcast(scale.getType(), byte);
 }
 
-/// The scale of row `row` and block `block` of what the tile gives.
+/// Stores the scale of `row` and `block` of the tile's output.
 void QuantizeTileBuilder::storeScale(const Destination &dest, RowSlab slab,
                                      Value scale, Value row, Value block) {
   if (dest.dequantizedType)
@@ -144,7 +138,7 @@ void QuantizeTileBuilder::storeScale(const Destination &dest, RowSlab slab,
                           ValueRange{getLine(row, lines), block});
 }
 
-/// Of a group's last slab only the rows that it has, and none of later slabs.
+/// Stores elements; for expert groups only existing rows.
 void QuantizeTileBuilder::storeElements(const Destination &dest, RowSlab slab) {
   ProducerAcquireOp staged = getStaged(dest, slab);
   auto [row, column] = getStart(dest);
@@ -180,7 +174,7 @@ void QuantizeTileBuilder::storeElements(const Destination &dest, RowSlab slab) {
                         dest.kernelElements, row, column, slab.rows, isPartial);
 }
 
-/// Tiles of scales; the first of them exists.
+/// Stores scale tiles. The first always exists.
 void QuantizeTileBuilder::storeScaleTiles(const Destination &dest,
                                           ProducerAcquireOp staged) {
   auto [row, column] = getStart(dest);

@@ -1,9 +1,9 @@
-//===- RelayoutKernel.cpp - The kernel of mx.relayout ---------------------===//
+//===- RelayoutKernel.cpp - Kernel of mx.relayout -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A thread takes one scale of each of several rows, all of which it loads
-// before it uses the first.
+// Each thread moves a scale in each of several rows and issues all loads before
+// the first use.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,19 +20,19 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Rows and columns of scales that 256 threads take at a time, one each of a
-/// row of 32.
+/// Rows and columns of scales for 256 threads: each row of 32 scales uses 32
+/// threads.
 static constexpr int64_t kRelayoutTile[] = {kScaleTileRows, 32};
 static constexpr int64_t kRelayoutThreads = 256;
 
 namespace {
 
-/// Scales that lie row by row, and in tiles. Stacked matrices are one; in tiles
-/// each of them has its own.
+/// Row-major and tiled scales. Row-major batches are collapsed; tiled scales
+/// start anew for each matrix.
 struct Relayout {
   RelayoutOp op;
   bool fromMatrix;
-  /// Dimensions before the matrix.
+  /// Leading dimensions.
   int64_t batch;
 
   void buildKernel(KernelOp kernel);
@@ -58,14 +58,14 @@ void Relayout::buildKernel(KernelOp kernel) {
   auto threads = forEachTile(
       body, "relayout", rowsInTiles, blocks, kRelayoutTile, kRelayoutThreads,
       /*vector=*/1, RasterAttr::get(body.getContext(), RasterOrder::Linear, 1));
-  // Of the first piece. Tiles of one matrix end before the next one begins.
+  // Rows of the first piece. A tile never spans two matrices.
   Value first, inMatrix;
   if (batch) {
     Value number = body.div(threads.row, paddedRows);
     first = body.mul(number, matrixRows);
     inMatrix = body.rem(threads.row, paddedRows);
   }
-  // A row past its matrix counts as past all rows, where there are no elements.
+  // Move rows past the end of their matrix beyond all rows.
   auto getRowOfMatrix = [&](Value rowInTiles, int64_t i) -> Value {
     if (!batch)
       return rowInTiles;
@@ -90,8 +90,8 @@ void Relayout::buildKernel(KernelOp kernel) {
                           rowsOfOut, blocks, /*lanes=*/1);
 }
 
-/// Fails unless scales are those of matrices, as such or in tiles. Those of one
-/// matrix that are read may be a slice.
+/// Fails unless scales are contiguous matrices or tiles. The row-major input
+/// scales of a single matrix may be strided.
 static LogicalResult verifyForm(RelayoutOp op, Value scales, int64_t batch) {
   auto type = cast<MemRefType>(scales.getType());
   bool mayBeSlice = batch == 0 && scales == op.getInput();
@@ -110,7 +110,7 @@ LogicalResult mx::mxgpu::convertRelayout(RelayoutOp op,
   KernelBuilder host(op.getLoc(), op);
   int64_t inputRank = cast<MemRefType>(input.getType()).getRank();
   int64_t rank = cast<MemRefType>(out.getType()).getRank();
-  if (inputRank == rank) { // The layouts are the same.
+  if (inputRank == rank) { // Equal layouts.
     if (!isContiguous(cast<MemRefType>(input.getType())) ||
         !isContiguous(cast<MemRefType>(out.getType())))
       return op.emitOpError("expected contiguous scales between equal layouts "

@@ -1,9 +1,9 @@
-//===- ExpandSchedules.cpp - Branches by the sizes of a matmul ------------===//
+//===- ExpandSchedules.cpp - Branches on the sizes of a matmul ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A matmul with several schedules becomes one matmul for each, in branches of
-// the host, which knows the sizes. A schedule may be that of several ranges.
+// Replaces a matmul with several schedules by branches on the host, with a
+// matmul for each schedule. Several ranges of sizes may share a schedule.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,10 +27,10 @@ namespace mx::mxgpu {
 
 namespace {
 
-/// By `tensor.empty`, those that stand for the results of single matmuls.
+/// Copies of each `tensor.empty`, for the results of single matmuls.
 using CopiesOfEmpty = DenseMap<Operation *, SmallVector<tensor::EmptyOp>>;
 
-/// Writes branches where an operation stands.
+/// Replaces a matmul by branches.
 class Expander {
 public:
   Expander(MatmulOpInterface op, CopiesOfEmpty &copies)
@@ -66,8 +66,8 @@ private:
 
 } // namespace
 
-/// The outermost branch around an operation whose own place is in a region
-/// around `empty`; the operation itself where it is in none.
+/// Returns the outermost branch around `op` that is inside the region of
+/// `empty`, or `op` itself.
 static Operation *getOutermostBranch(Operation *op, tensor::EmptyOp empty) {
   Operation *outermost = op;
   for (Operation *parent = op->getParentOp();
@@ -78,9 +78,9 @@ static Operation *getOutermostBranch(Operation *op, tensor::EmptyOp empty) {
   return outermost;
 }
 
-/// A copy of `empty` for the result of the matmul. Of branches of which one
-/// runs, the results are in one: what the program takes from either of them
-/// then stays in one place.
+/// Returns a copy of `empty` for the result of the matmul. Matmuls in mutually
+/// exclusive branches share a copy, so that a value selected from either branch
+/// has a single buffer.
 Value Expander::copyEmpty(tensor::EmptyOp empty) {
   Operation *place = getOutermostBranch(op, empty);
   SmallVector<tensor::EmptyOp> &known = copies[empty];
@@ -96,15 +96,15 @@ Value Expander::copyEmpty(tensor::EmptyOp empty) {
   return known.back();
 }
 
-/// Gives each result memory of its own: bufferization sees that matmuls may
-/// share what `tensor.empty` stands for, but not through a branch.
+/// Gives each result its own memory: bufferization recognizes that matmuls may
+/// share a `tensor.empty`, but not through a branch.
 void Expander::copyEmptyOuts() {
   for (OpOperand &operand : op->getOpOperands())
     if (auto empty = operand.get().getDefiningOp<tensor::EmptyOp>())
       operand.set(copyEmpty(empty));
 }
 
-/// An extent, counted from the last dimension, which is 1.
+/// Returns the size of a dimension counted from the last, which is 1.
 Value Expander::getDim(Value shaped, int64_t fromEnd) {
   int64_t dim = cast<ShapedType>(shaped.getType()).getRank() - fromEnd;
   if (isa<TensorType>(shaped.getType()))
@@ -112,7 +112,8 @@ Value Expander::getDim(Value shaped, int64_t fromEnd) {
   return memref::DimOp::create(rewriter, loc, shaped, dim);
 }
 
-/// Rows of all expert groups and matrices, as `getMatmulProblem` counts them.
+/// Returns the rows of all expert groups and matrices, as in
+/// `getMatmulProblem`.
 Value Expander::getM() {
   Value rows = getDim(op.getA(), 2);
   int64_t rank = cast<ShapedType>(op.getA().getType()).getRank();
@@ -122,7 +123,7 @@ Value Expander::getM() {
   return rows;
 }
 
-/// Groups, or matrices of a batch.
+/// Returns the number of expert groups, or of matrices of a batch.
 Value Expander::getGroups() {
   if (op.getExpertOffsets())
     return getDim(op.getExpertOffsets(), 1);
@@ -134,7 +135,7 @@ Value Expander::getGroups() {
   return groups;
 }
 
-/// Columns of all B matrices.
+/// Returns the columns of all B matrices.
 Value Expander::getN() {
   Value columns = getDim(op.getOut(), 1);
   if (op.getNumB() == 1)
@@ -142,7 +143,7 @@ Value Expander::getN() {
   return arith::MulIOp::create(rewriter, loc, columns, getIndex(op.getNumB()));
 }
 
-/// Whether the sizes are within the limits of a case.
+/// Returns whether the sizes are within the limits of a case.
 Value Expander::fits(ScheduleCaseAttr one) {
   Value all;
   auto check = [&](int64_t limit, llvm::function_ref<Value()> getSize) {
@@ -161,7 +162,7 @@ Value Expander::fits(ScheduleCaseAttr one) {
   return all;
 }
 
-/// The number of the schedule of the first case that the sizes fit.
+/// Returns the schedule index of the first case that matches the sizes.
 Value Expander::getChoice(ArrayRef<ScheduleCaseAttr> cases,
                           ArrayRef<ScheduleAttr> schedules) {
   auto getNumber = [&](ScheduleCaseAttr one) {

@@ -1,8 +1,8 @@
-//===- ExplainSchedule.cpp - Say why a schedule was chosen ----------------===//
+//===- ExplainSchedule.cpp - Explanation of schedule choices --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Text for people, in a fixed form so that tests can read it too.
+// Tests rely on the format of the text.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,14 +14,14 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Candidates that the table shows.
+/// Number of candidates printed.
 static constexpr size_t kShown = 8;
 
 static std::string getSize(int64_t size) {
   return ShapedType::isDynamic(size) ? "?" : std::to_string(size);
 }
 
-/// What distinguishes a schedule from the others in the table, in few columns.
+/// Returns a short form of a schedule for the table.
 static std::string getShortForm(const Candidate &candidate) {
   const ScheduleFields &fields = candidate.fields;
   std::string text = llvm::formatv("{0}x{1}x{2}", fields.tile[0],
@@ -55,7 +55,7 @@ static std::string getShortForm(const Candidate &candidate) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A column of the table, and a term that can make one schedule lose.
+/// A column of the table and a possible reason for losing.
 struct Term {
   StringLiteral name, meaning;
   int64_t ModelledCost::*value;
@@ -88,7 +88,7 @@ static void printTable(raw_ostream &os, ArrayRef<Candidate> candidates) {
   size_t formWidth = 34;
   for (const Candidate &candidate : candidates.take_front(kShown))
     formWidth = std::max(formWidth, getShortForm(candidate).size());
-  // Few problems have a choice whether to dequantize before.
+  // Only problems with workspaces have candidates that dequantize first.
   bool hasBefore = llvm::any_of(
       candidates, [](const Candidate &it) { return it.cost.dequantize != 0; });
   auto terms = llvm::make_filter_range(kTerms, [&](const Term &term) {
@@ -109,7 +109,7 @@ static void printTable(raw_ostream &os, ArrayRef<Candidate> candidates) {
   }
 }
 
-/// What bounds a schedule, as one number for the whole problem.
+/// Returns the cycles of a pipe for the whole problem.
 static int64_t getPipe(const ModelledCost &cost, StringRef name) {
   if (name == "L2")
     return cost.l2;
@@ -124,7 +124,7 @@ static int64_t getPipe(const ModelledCost &cost, StringRef name) {
   return cost.waves * perUnit;
 }
 
-/// The term by which `loser` loses most, in words.
+/// Prints the term that accounts for the largest part of the loss.
 static void printReason(raw_ostream &os, const ModelledCost &winner,
                         const ModelledCost &loser) {
   int64_t difference = loser.total - winner.total;
@@ -164,7 +164,7 @@ static void printReason(raw_ostream &os, const ModelledCost &winner,
     return;
   }
   StringRef pipe = loser.getPipe();
-  // The pipe is as fast in both, so the time between work tiles differs.
+  // The pipe is no slower in `loser`, so the time between work tiles differs.
   if (getPipe(loser, pipe) <= getPipe(winner, pipe))
     pipe = loser.l2 > winner.l2 && loser.period <= winner.period ? "L2"
                                                                  : "epilogue";
@@ -188,7 +188,7 @@ static std::string getLabel(const MemoryItem &item) {
   return text;
 }
 
-/// Boxes one above the other, with the offsets at which they begin.
+/// Prints the items from top to bottom with their start offsets.
 static void printMap(raw_ostream &os, const Memory &memory, int64_t available) {
   ArrayRef<MemoryItem> items = memory.getItems();
   int64_t used = memory.getUsed();
@@ -224,8 +224,8 @@ static void printMap(raw_ostream &os, const Memory &memory, int64_t available) {
   printRule(available);
 }
 
-/// Reports results that bulk stores cannot write, and uses direct stores for
-/// them.
+/// Reports results that bulk stores cannot write and switches them to direct
+/// stores.
 static void printStores(raw_ostream &os, const MatmulProblem &problem,
                         ScheduleFields &fields) {
   bool isAsked = fields.epilogue == Epilogue::TmaStore;
@@ -250,7 +250,7 @@ static StringRef describe(Workspace workspace) {
                                      : "b is";
 }
 
-/// The matmul: operation, sizes, types and chip.
+/// Prints the operation, sizes, types and chip.
 static void printMatmul(raw_ostream &os, MatmulOpInterface op,
                         const MatmulProblem &problem,
                         const target::TargetInfo &target) {
@@ -362,7 +362,7 @@ void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOpInterface op,
 // Cases
 //===----------------------------------------------------------------------===//
 
-/// "2.5 %" of thousandths.
+/// Formats thousandths as "2.5 %".
 static std::string getPercent(int64_t thousandths) {
   int64_t size = std::abs(thousandths);
   return llvm::formatv("{0}{1}.{2} %", thousandths < 0 ? "-" : "", size / 10,
@@ -387,7 +387,7 @@ void mx::mxgpu::explainCases(raw_ostream &os, MatmulOpInterface op,
   printMatmul(os, op, problem, target);
   os << "  a schedule for each range of sizes; the first that the sizes fit "
         "runs\n";
-  // By schedule its first range, whose example stands for it.
+  // First range of each schedule, with the example.
   llvm::MapVector<ScheduleAttr, const ScheduleCase *> schedules;
   for (auto [index, one] : llvm::enumerate(cases)) {
     schedules.insert({one.schedule, &one});

@@ -1,9 +1,9 @@
-//===- Schedule.cpp - What a schedule needs, and when it is legal ---------===//
+//===- Schedule.cpp - Buffers and rules of schedules ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The rules that need element types, shapes or a chip, and the rings that all
-// strategies have.
+// Rules that depend on element types, shapes or the chip, and the rings common
+// to all strategies.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,13 +39,14 @@ bool mx::mxgpu::holdsB(Workspace workspace) {
   return workspace == Workspace::B || workspace == Workspace::AB;
 }
 
-/// Of the scales of both operands, or of the one that has them.
+/// Returns the type of the scales of either operand.
 static Type getScaleType(MatmulOpInterface op) {
   Value scales = op.getBScales() ? op.getBScales() : op.getAScales();
   return getElementTypeOrSelf(scales.getType());
 }
 
-/// The types of the operands where they are `a` and `b`, or none.
+/// Returns the operand types for element types `a` and `b`, or none if no MMA
+/// supports them.
 static std::optional<OperandTypes> getOperandTypes(MatmulOpInterface op, Type a,
                                                    Type b) {
   auto aType = getMmaType(a), bType = getMmaType(b);
@@ -68,8 +69,8 @@ static std::optional<OperandTypes> getOperandTypes(MatmulOpInterface op, Type a,
   return types;
 }
 
-/// The product of two sizes, dynamic if either is. The model needs no more than
-/// an order of magnitude of sizes that no kernel takes.
+/// Multiplies two sizes; dynamic if either is. Saturates, because no kernel
+/// supports such sizes and the model needs only an order of magnitude.
 static int64_t multiplySizes(int64_t a, int64_t b) {
   if (ShapedType::isDynamic(a) || ShapedType::isDynamic(b))
     return ShapedType::kDynamic;
@@ -96,7 +97,7 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
   MatmulProblem problem;
   problem.a = aElement;
   problem.b = bElement;
-  // The schedule chooses the order of an operand that is dequantized before.
+  // The schedule chooses the order of operands in a workspace.
   if (!holdsA(workspace))
     problem.aOrder = getOrderOfA(op);
   if (!holdsB(workspace))
@@ -112,7 +113,7 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
   problem.out = outType.getElementType();
   problem.accumulate = op.getAccumulate();
   problem.hasEpilogue = op.getEpilogueBlock() != nullptr;
-  // Either of two types may know a size that the other does not.
+  // Either of two types may be static.
   auto either = [](int64_t x, int64_t y) {
     return ShapedType::isDynamic(x) ? y : x;
   };
@@ -132,7 +133,7 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
     problem.groups = cast<ShapedType>(offsets.getType()).getDimSize(0);
   if (aType.getRank() == 2)
     return problem;
-  // mx-group-batches makes a group of each matrix.
+  // mx-group-batches turns each matrix into an expert group.
   problem.ragged = RaggedKind::Rows;
   problem.isMasked = true;
   int64_t matrices = 1;
@@ -146,7 +147,7 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
 
 ReductionSteps::ReductionSteps(const target::MmaForm &mma, int64_t extent) {
   products = mma.getK();
-  // All instructions of a tile share its elements, however few.
+  // A tile reduces at least `wholeK` elements, even if fewer exist.
   int64_t shared = std::max<int64_t>(products, mma.instruction->wholeK);
   count = ceilDiv(extent, shared) * (shared / products);
 }
@@ -204,7 +205,7 @@ int64_t mx::mxgpu::getMaxStages(const MatmulProblem &problem,
   int64_t available = getSharedBytes(fields, target);
   if (used > available)
     return 0;
-  // What follows the stages may need a larger alignment.
+  // Buffers after the stages may require larger alignment.
   trial.stages = std::min<int64_t>(
       kMaxStages,
       1 + llvm::divideCeil(available - used, one.rings.front().stride));
@@ -222,7 +223,7 @@ void mx::mxgpu::completeSchedule(const MatmulProblem &problem,
     fields.registers = strategy->getRegisters(problem, fields);
   if (fields.stages)
     return;
-  // What breaks a rule may have no rings: the verifier says why.
+  // Illegal schedules may have no rings; the verifier reports the reason.
   fields.stages = checkSchedule(problem, fields, target)
                       ? 1
                       : getMaxStages(problem, fields, target);
@@ -244,7 +245,8 @@ static ScheduleError overflow(const Memory &memory, int64_t limit,
   return error;
 }
 
-/// No split of a static reduction may be empty. Splits of a dynamic one may be.
+/// Splits of a static reduction must not be empty. Splits of a dynamic
+/// reduction may be.
 static std::optional<ScheduleError> checkSplit(const MatmulProblem &problem,
                                                const ScheduleFields &fields) {
   if (ShapedType::isDynamic(problem.k))
@@ -257,7 +259,8 @@ static std::optional<ScheduleError> checkSplit(const MatmulProblem &problem,
       tiles, fields.splitK);
 }
 
-/// With expert groups, only the device knows the work tiles and their number.
+/// With expert groups, only the device can compute the work tiles and their
+/// number.
 static std::optional<ScheduleError> checkExperts(const MatmulProblem &problem,
                                                  const ScheduleFields &fields) {
   if (problem.ragged == RaggedKind::None)
@@ -271,7 +274,7 @@ static std::optional<ScheduleError> checkExperts(const MatmulProblem &problem,
   return std::nullopt;
 }
 
-/// Each B matrix has whole scale tiles, and so has a quantized result.
+/// Each B matrix and a quantized result need whole scale tiles.
 static std::optional<ScheduleError>
 checkMatricesOfB(const MatmulProblem &problem, const ScheduleFields &fields) {
   if (problem.numB == 1 && !problem.isQuantized)
@@ -301,7 +304,7 @@ checkRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
   return getStrategy(problem, fields).checkRegisters(problem, fields, target);
 }
 
-/// The strategy is one that computes the matmul.
+/// Checks that the strategy supports the matmul.
 static std::optional<ScheduleError>
 checkStrategy(const MatmulProblem &problem, const ScheduleFields &fields,
               const target::TargetInfo &target) {
@@ -376,7 +379,7 @@ MatmulBuffers mx::mxgpu::getBuffers(const MatmulProblem &problem,
   return buffers;
 }
 
-/// In the order in which a kernel makes its rings.
+/// Lists rings in the order of their creation in the kernel.
 static SmallVector<RingRequest, 4> getRequests(const MatmulBuffers &buffers) {
   SmallVector<RingRequest, 4> requests = {{"in", buffers.inputs}};
   if (buffers.bInputs)
@@ -406,7 +409,7 @@ ScheduleBudget::ScheduleBudget(const MatmulBuffers &buffers,
       buffers(buffers) {
   tmemAllocated = target::tmemAllocationColumns(
       target, static_cast<unsigned>(tmem.getUsed()));
-  // One more role requests work tiles.
+  // An additional role requests work tiles.
   int64_t warps =
       buffers.epilogueWarps + buffers.otherWarps + (buffers.workTiles ? 1 : 0);
   threads = warps * target::kWarpSize;

@@ -1,8 +1,8 @@
-//===- ScheduleCandidates.cpp - Schedules worth considering ---------------===//
+//===- ScheduleCandidates.cpp - Enumeration and ranking of schedules ------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Legal schedules in the order of what they are modelled to cost.
+// Enumerates legal schedules and sorts them by modelled cost.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,9 +13,8 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Fewer cycles, then less traffic, then fewer cycles in any term, then the
-/// simpler kernel: a total order, so that the choice does not depend on how
-/// candidates are listed.
+/// Sorts by cycles, then traffic, then cycles of any term, then simplicity. The
+/// order is total, so the choice does not depend on the enumeration order.
 static auto getRank(const Candidate &candidate) {
   const ScheduleFields &fields = candidate.fields;
   const ModelledCost &cost = candidate.cost;
@@ -30,11 +29,13 @@ static auto getRank(const Candidate &candidate) {
                          fields.tile[2], fields.workspace);
 }
 
-/// What differs by less than a part in this many is the same to the model.
+/// Resolution of the model: costs that differ by less than 1 / kResolution are
+/// equal.
 static constexpr int64_t kResolution = 256;
 
-/// Puts the leanest of the fastest first: each step along K costs the roles
-/// that issue a few dozen instructions, whatever it multiplies.
+/// Moves the schedule with the fewest K steps among the fastest to the front:
+/// each step costs the issuing roles a few dozen instructions, regardless of
+/// its size.
 static void preferFewerSteps(std::vector<Candidate> &candidates) {
   if (candidates.empty())
     return;
@@ -49,7 +50,6 @@ static void preferFewerSteps(std::vector<Candidate> &candidates) {
   std::rotate(candidates.begin(), leanest, leanest + 1);
 }
 
-/// Best first.
 static void sortCandidates(std::vector<Candidate> &candidates) {
   llvm::stable_sort(candidates, [](const Candidate &x, const Candidate &y) {
     return getRank(x) < getRank(y);
@@ -57,8 +57,8 @@ static void sortCandidates(std::vector<Candidate> &candidates) {
   preferFewerSteps(candidates);
 }
 
-/// Row by row, and what loads less from memory: the best of the bands, and the
-/// curve.
+/// Returns row-by-row order, and the best band and the Hilbert curve if they
+/// reduce traffic.
 static SmallVector<std::pair<RasterOrder, int64_t>>
 getRasterChoices(const MatmulProblem &problem, ScheduleFields fields,
                  const target::TargetInfo &target) {
@@ -87,9 +87,9 @@ getRasterChoices(const MatmulProblem &problem, ScheduleFields fields,
   return choices;
 }
 
-/// Splits of the reduction, where tiles alone leave workers idle, and the
-/// strategy of each, whose CTAs of a cluster may have them: of two, or of more
-/// where they share the sum.
+/// Returns the splits of the reduction for problems whose tiles leave workers
+/// idle, each with its strategy: CTAs of a cluster can perform two splits, or
+/// more if they share the sum.
 static SmallVector<std::pair<int64_t, StrategyAttrInterface>>
 getSplitChoices(const Strategy &strategy, const MatmulProblem &problem,
                 ScheduleFields fields, const target::TargetInfo &target) {
@@ -120,7 +120,6 @@ getSplitChoices(const Strategy &strategy, const MatmulProblem &problem,
 
 namespace {
 
-/// Collects the legal schedules of a problem.
 class Candidates {
 public:
   Candidates(const MatmulProblem &problem, const target::TargetInfo &target,
@@ -130,7 +129,7 @@ public:
       epilogues.push_back(Epilogue::TmaStore);
   }
 
-  /// All legal schedules of a strategy.
+  /// Adds all legal schedules of a strategy.
   void addTiles(const Strategy &strategy) {
     strategy.forEachTile(problem, [&](ScheduleFields fields) {
       addTile(strategy, std::move(fields));
@@ -139,15 +138,16 @@ public:
 
   bool isEmpty() const { return candidates.empty(); }
   std::vector<Candidate> take() { return std::move(candidates); }
-  /// Why the first schedule that was considered is none.
+  /// Returns the error of the first rejected schedule.
   const std::string &getRefusal() const { return refusal; }
 
 private:
   void addTile(const Strategy &strategy, ScheduleFields fields);
   void addRasters(const Strategy &strategy, ScheduleFields fields);
-  /// Returns the stages that fit, or 0. Requires fields that obey checkRules().
+  /// Returns the number of stages that fit, or 0. Requires fields that pass
+  /// checkRules().
   int64_t countStages(const ScheduleFields &fields);
-  /// Whether there is an error; the first one is kept.
+  /// Returns true if there is an error, and records the first error.
   bool refuses(std::optional<ScheduleError> error) {
     if (error && refusal.empty())
       refusal = error->message;
@@ -176,7 +176,7 @@ int64_t Candidates::countStages(const ScheduleFields &fields) {
   }
   ScheduleFields chosen = fields;
   int64_t stages = getMaxStages(problem, fields, target);
-  chosen.stages = std::max<int64_t>(stages, 1); // one does not fit
+  chosen.stages = std::max<int64_t>(stages, 1); // even if none fits
   if ((!stages && !refusal.empty()) ||
       refuses(checkSchedule(problem, chosen, target)))
     return 0;

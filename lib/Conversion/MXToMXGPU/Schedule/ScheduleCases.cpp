@@ -1,13 +1,11 @@
-//===- ScheduleCases.cpp - Schedules of a matmul of unknown sizes ---------===//
+//===- ScheduleCases.cpp - Selection of schedules for dynamic sizes -------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Where types leave sizes open, the model ranks schedules at many sizes, and a
-// few are kept: a kernel each. Which of them is best changes from one size to
-// the next and back, as work tiles are full or not, so that a schedule has many
-// ranges of sizes. A range costs a comparison of the host, a kernel the time to
-// compile it. Cases are a list, of which the first that sizes fit runs: upper
-// limits are all that they need.
+// Ranks schedules at many sizes and keeps a few, with a kernel for each. As
+// work tiles fill up, the best schedule alternates between neighboring sizes,
+// so a schedule has many ranges. A range costs a host comparison, a kernel
+// costs compile time. The first matching case applies, so upper limits suffice.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,11 +17,11 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Of the time, on average over all sizes, what a schedule more must gain, and
-/// what a range more must: hundred-thousandths.
+/// Minimum gain of another schedule and of another range, in
+/// hundred-thousandths of the mean time.
 static constexpr int64_t kLeastGainOfSchedule = 50, kLeastGainOfRange = 1;
-/// How much longer a schedule is taken to last where another strategy wins by
-/// more than the model sees (Strategy::excludesOthers).
+/// Slowdown assumed for a strategy at sizes where another strategy wins by an
+/// unmodelled margin (Strategy::excludesOthers).
 static constexpr int64_t kExcludedFactor = 2;
 
 StringRef mx::mxgpu::stringifySizeName(SizeName name) {
@@ -74,26 +72,25 @@ bool mx::mxgpu::hasCases(const MatmulProblem &problem) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// `count` sizes are compared from each power of two below `end` up to the
-/// next.
+/// Number of sizes from each power of two below `end` to the next.
 struct SizesOfOctave {
   int64_t end, count;
 };
 } // namespace
 
-/// Schedules are ranked at these numbers of rows.
+/// Row counts for the ranking of schedules.
 static constexpr SizesOfOctave kRankedRows[] = {
     {16, 1}, {64, 2}, {128, 4}, {256, 8}, {8192, 16}, {1 << 17, 8}};
-/// And those found are compared at these. Tiles have a multiple of 16 rows, up
-/// to 256: a size just above those of some tiles needs one more, which is much
-/// of the time if they are few, and a wave more if they are many.
+/// Row counts for the comparison of selected schedules. Tile heights are
+/// multiples of 16 up to 256: sizes just above a multiple need another tile,
+/// which is significant for few tiles, or another wave.
 static constexpr SizesOfOctave kRows[] = {
     {16, 1},    {64, 2},    {128, 4},    {256, 8},    {512, 16},
     {2048, 32}, {8192, 64}, {16384, 32}, {1 << 17, 8}};
 static constexpr SizesOfOctave kOthers[] = {{1 << 17, 2}};
 
-/// From `first` to `last`, both powers of two: those of the table or, where a
-/// size is one of several, every fourth power of two.
+/// Returns the sizes from `first` to `last`, which are powers of two: the sizes
+/// of `octaves`, or steps of a factor of four if several sizes are dynamic.
 static SmallVector<int64_t> getSizes(int64_t first, int64_t last, bool isAlone,
                                      ArrayRef<SizesOfOctave> octaves) {
   SmallVector<int64_t> sizes;
@@ -110,8 +107,8 @@ static SmallVector<int64_t> getSizes(int64_t first, int64_t last, bool isAlone,
   return sizes;
 }
 
-/// Of a size that no type knows; fewer if it is one of several. `isRanked`:
-/// those at which all schedules are ranked.
+/// Returns the values of a dynamic size to compare, or to rank (`isRanked`).
+/// Fewer values if several sizes are dynamic.
 static SmallVector<int64_t> getSizes(SizeName name, bool isAlone,
                                      bool isRanked) {
   switch (name) {
@@ -129,8 +126,8 @@ static SmallVector<int64_t> getSizes(SizeName name, bool isAlone,
   llvm_unreachable("a size that has cases");
 }
 
-/// Thousandths of an octave from one size to the next: as likely as others are
-/// the sizes of an octave together.
+/// Returns the log distance to the preceding size, in thousandths of an octave:
+/// each octave has the same weight.
 static int64_t getWeight(int64_t size, int64_t before) {
   return std::max<int64_t>(
       std::llround(1000 * std::log2(double(size) / double(before))), 1);
@@ -142,27 +139,26 @@ static int64_t getWeight(int64_t size, int64_t before) {
 
 namespace {
 
-/// Sizes, and what each schedule loses there to the best one, in thousandths.
+/// Sizes, and the loss of each schedule against the best, in thousandths.
 struct Point {
   MatmulProblem problem;
-  /// What remains of it with each workspace, and whether there a strategy
-  /// wins that excludes others.
+  /// Problem after dequantization of each workspace. `excludesOthers`: the best
+  /// strategy there excludes others.
   struct Rest {
     std::optional<Remainder> remainder;
     bool excludesOthers = false;
   };
   std::array<Rest, 4> rests;
-  /// Whether all schedules were ranked there, not only those compared that are
-  /// best elsewhere.
+  /// True if all schedules were ranked at the point, rather than compared only.
   bool isRanked = true;
-  /// The time of the best one; 0 where none is legal.
+  /// Time of the best schedule, or 0 if none is legal.
   int64_t best = 0;
-  /// How much the point counts (getWeight).
+  /// Weight of the point (getWeight).
   int64_t weight = 1000;
   SmallVector<int64_t> losses;
 
-  /// What a schedule loses there, for the choice: much is worse than a little
-  /// at many sizes, as each of them is someone's.
+  /// Returns the weighted loss of a schedule. A large loss at one size is worse
+  /// than small losses at many, because each size is some user's workload.
   int64_t getBadness(unsigned schedule) const {
     constexpr int64_t kMuch = 50;
     int64_t loss = losses[schedule];
@@ -170,7 +166,7 @@ struct Point {
   }
 };
 
-/// Sizes up to limits that no range before it is for, and their schedule.
+/// Sizes within limits that no earlier range covers, and their schedule.
 struct SizeRange {
   SizeLimits limits;
   unsigned schedule;
@@ -206,28 +202,28 @@ private:
   MatmulOpInterface op;
   const MatmulProblem typed;
   const target::TargetInfo &target;
-  /// A size that no type knows, and its values, of which all combinations are
-  /// points: those of the last one are adjacent.
+  /// A dynamic size and its values. Points are all combinations; values of the
+  /// last Dim are adjacent.
   struct Dim {
     SizeName name;
     SmallVector<int64_t> sizes;
   };
   SmallVector<Dim, 2> dims;
   std::vector<Point> points;
-  /// By workspace; see `rankWithWorkspaces`.
+  /// Indexed by workspace; see `rankWithWorkspaces`.
   std::array<StageMemo, 4> memos;
-  /// The best ones of any point, by their attribute.
+  /// The best schedules of all points.
   llvm::MapVector<ScheduleAttr, Candidate> schedules;
-  /// What a thousandth of the time is, of all points together.
+  /// A thousandth of the total time of all points.
   int64_t thousandth = 0;
 };
 
 } // namespace
 
-/// With a tenth of the time that HBM is busy: of orders of tiles that the model
-/// finds as fast, that with less traffic took as little as 0.7 of the time. And
-/// with a tenth of the time that SMs are: where both wait for weights, a tile
-/// of 32 rows took 7 % longer for 4 rows than one of 16.
+/// Returns the modelled cycles with tie-breakers. A tenth of the HBM time: of
+/// tile orders that the model considers equal, the order with less traffic took
+/// as little as 0.7 of the time. A tenth of the SM time: with weights as the
+/// bottleneck, a tile of 32 rows took 7 % longer for 4 rows than a tile of 16.
 static int64_t getCyclesWithTraffic(const ModelledCost &cost) {
   return cost.total + (cost.hbm + cost.waves * cost.period) / 10;
 }
@@ -257,8 +253,7 @@ void CaseSelector::rankAt(Point &point) {
   schedules.insert({ScheduleAttr::get(op->getContext(), best.fields), best});
 }
 
-/// What is legal, and which strategies are excluded, is as at `ranked`, sizes
-/// beside these.
+/// Takes legality and excluded strategies from the neighboring point `ranked`.
 void CaseSelector::compareAt(Point &point, const Point &ranked) {
   if (!ranked.best)
     return;
@@ -278,7 +273,7 @@ void CaseSelector::addPoints() {
   SmallVector<SizeName, 4> unknown = getUnknown(typed);
   bool isAlone = unknown.size() == 1;
   points.emplace_back().problem = typed;
-  // Rows are the first of them, and have the most ranges.
+  // Make rows the last dimension, because they have the most ranges.
   for (SizeName name : llvm::reverse(unknown)) {
     std::vector<Point> more;
     SmallVector<int64_t> sizes = getSizes(name, isAlone, /*isRanked=*/false);
@@ -299,7 +294,8 @@ void CaseSelector::addPoints() {
     if (point.isRanked)
       rankAt(point);
   }
-  // The largest sizes are ranked: sizes belong to the next larger ones.
+  // The largest sizes are ranked; other points use the next larger ranked
+  // sizes.
   const Point *next = nullptr;
   for (Point &point : llvm::reverse(points)) {
     if (point.isRanked)
@@ -313,7 +309,7 @@ int64_t CaseSelector::getCycles(const Point &point,
                                 const Candidate &candidate) const {
   const Point::Rest &rest =
       point.rests[static_cast<size_t>(candidate.fields.workspace)];
-  // Where a workspace has no legal schedule at all.
+  // The workspace has no legal schedule.
   if (!rest.remainder)
     return kExcludedFactor * kExcludedFactor * point.best;
   int64_t cycles =
@@ -327,7 +323,7 @@ int64_t CaseSelector::getCycles(const Point &point,
 // Schedules that are kept
 //===----------------------------------------------------------------------===//
 
-/// What all points lose if each has the best of these schedules.
+/// Returns the total badness if each point uses its best schedule of `kept`.
 int64_t CaseSelector::countBadness(ArrayRef<unsigned> kept) const {
   int64_t badness = 0;
   for (const Point &point : points) {
@@ -339,14 +335,14 @@ int64_t CaseSelector::countBadness(ArrayRef<unsigned> kept) const {
   return badness;
 }
 
-/// Exchanges one schedule for another one where that gains.
+/// Replaces a schedule by another if the total badness decreases.
 bool CaseSelector::exchange(SmallVector<unsigned> &kept) const {
   int64_t before = countBadness(kept), least = before;
   std::optional<std::pair<size_t, unsigned>> best;
   for (size_t i = 0; i < kept.size(); ++i) {
     SmallVector<unsigned> others = llvm::to_vector(kept);
     others.erase(others.begin() + i);
-    // What each point loses without it, and then with another one.
+    // Badness of each point without schedule i.
     SmallVector<int64_t> without;
     for (const Point &point : points) {
       int64_t of = std::numeric_limits<int64_t>::max();
@@ -369,8 +365,8 @@ bool CaseSelector::exchange(SmallVector<unsigned> &kept) const {
   return best.has_value();
 }
 
-/// One after another, each time the one that gains most, until none gains
-/// enough or there are `most`; then exchanges, while one gains.
+/// Adds the schedule with the largest gain until the gain is too small or
+/// `most` is reached, then exchanges schedules while this helps.
 SmallVector<unsigned> CaseSelector::keepSchedules(int64_t most) const {
   int64_t least = kLeastGainOfSchedule * thousandth / 100;
   SmallVector<unsigned> kept;
@@ -400,15 +396,15 @@ SmallVector<unsigned> CaseSelector::keepSchedules(int64_t most) const {
 // Ranges
 //===----------------------------------------------------------------------===//
 
-/// The points from `first` on, along the last size: the ranges that lose least,
-/// with what a range must gain for each.
+/// Divides the points from `first` on, along the last size, into the ranges
+/// with the smallest loss plus the minimum gain of each range.
 std::vector<SizeRange> CaseSelector::divideLine(ArrayRef<unsigned> kept,
                                                 unsigned first) const {
   const Dim &dim = dims.back();
   int64_t ofRange = kLeastGainOfRange * thousandth / 100;
   struct Way {
     int64_t badness;
-    size_t before; // of the point before, by its place in `kept`
+    size_t before; // index into `kept` at the previous point
   };
   std::vector<SmallVector<Way>> ways;
   auto findBest = [&]() -> size_t {
@@ -451,8 +447,8 @@ std::vector<SizeRange> CaseSelector::divideLine(ArrayRef<unsigned> kept,
   return ranges;
 }
 
-/// The points from `first` on, along the size `dim` and those after it. Sizes
-/// next to each other that are divided alike are one.
+/// Divides the points from `first` on, along size `dim` and later sizes. Merges
+/// neighboring sizes with equal divisions.
 std::vector<SizeRange> CaseSelector::divide(ArrayRef<unsigned> kept,
                                             unsigned dim,
                                             unsigned first) const {
@@ -497,8 +493,7 @@ ScheduleCase CaseSelector::getCase(const SizeRange &range) const {
     found.worstLoss = std::max(found.worstLoss, loss);
   }
   found.meanLoss /= found.sizes;
-  // Where sizes are in order, the largest but for those beyond what is assumed
-  // of sizes that nothing is known of.
+  // For ordered sizes: the largest up to the assumed size.
   unsigned last = range.points.front();
   for (unsigned point : range.points) {
     MatmulProblem problem = points[point].problem;

@@ -1,9 +1,8 @@
-//===- ScheduleModel.cpp - What a schedule should cost --------------------===//
+//===- ScheduleModel.cpp - Cost model of schedules ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Whole cycles throughout; docs/design/ScheduleModel.md explains each of the
-// formulas.
+// Cycles are integers; docs/design/ScheduleModel.md explains the formulas.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +14,7 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 //===----------------------------------------------------------------------===//
-// Tiles of a problem, and their traffic
+// Tiles and traffic
 //===----------------------------------------------------------------------===//
 
 int64_t mx::mxgpu::orAssumed(int64_t size) {
@@ -23,7 +22,7 @@ int64_t mx::mxgpu::orAssumed(int64_t size) {
                                      : std::max<int64_t>(size, 1);
 }
 
-/// Of a matrix with scales, or of bf16 without.
+/// Returns the bytes of a matrix with its scales, if any.
 static int64_t getMatrixBytes(int64_t rows, int64_t k, target::MmaType type,
                               int64_t blockSize) {
   bool hasScales = type != target::MmaType::BF16;
@@ -31,7 +30,7 @@ static int64_t getMatrixBytes(int64_t rows, int64_t k, target::MmaType type,
          (hasScales ? rows * ceilDiv(k, blockSize) : 0);
 }
 
-/// Groups of such a kind, or 1.
+/// Returns the number of expert groups of a kind, or 1.
 static int64_t getGroups(const MatmulProblem &problem, RaggedKind kind) {
   if (problem.ragged != kind)
     return 1;
@@ -48,8 +47,8 @@ static int64_t squareRoot(int64_t value) {
   return std::max<int64_t>(root, 1);
 }
 
-/// The mean of the deciles' middles, of a normal distribution. With small M
-/// some groups have no row: about M / (1 + M / 2 groups) have one or more.
+/// Averages a normal distribution over the midpoints of its deciles. With small
+/// M some groups are empty: about M / (1 + M / 2 groups) are not.
 static int64_t getTilesOfEvenExperts(int64_t rows, int64_t groups,
                                      int64_t tile) {
   constexpr int64_t kDeciles[] = {126, 385, 674, 1036, 1645}, kOne = 1000;
@@ -66,8 +65,8 @@ static int64_t getTilesOfEvenExperts(int64_t rows, int64_t groups,
   return ceilDiv(groups * tiles, 2 * std::size(kDeciles));
 }
 
-/// 1 + 1 / 2 + ... + 1 / count, in 2^20ths: with each doubling of many it is
-/// log 2 more.
+/// Returns 1 + 1 / 2 + ... + 1 / count, in 2^20ths. For large counts, doubling
+/// adds log 2.
 static constexpr int64_t kHarmonicOne = 1 << 20;
 static int64_t getHarmonicSum(int64_t count) {
   constexpr int64_t kMany = 1024, kLog2 = 726817;
@@ -79,9 +78,9 @@ static int64_t getHarmonicSum(int64_t count) {
   return sum + kLog2 * (count - n) / n;
 }
 
-/// Of groups with a row or more, and of the others the chance that they have
-/// one. Group i has c / i tiles, rounded up: floor((c' - 1) / i) + 1, which
-/// many groups have in common.
+/// Counts nonempty groups, plus the probability that the others are nonempty.
+/// Group i has c / i tiles, rounded up: floor((c' - 1) / i) + 1. Groups with
+/// equal counts are summed at once.
 static int64_t getTilesOfUnevenExperts(int64_t rows, int64_t groups,
                                        int64_t tile) {
   int64_t all = getHarmonicSum(groups);
@@ -112,9 +111,9 @@ static int64_t getRowTiles(const MatmulProblem &problem,
                                     : getTilesOfUnevenExperts(m, groups, tile);
 }
 
-/// How many CTAs run at a time in clusters of `ctas`, which lie in a GPU
-/// processing cluster each: by CTAs, the fewest clusters that were seen of
-/// H100s with 132 SMs, which differ.
+/// Returns the CTAs that run concurrently in clusters of `ctas`. A cluster must
+/// fit in a GPU processing cluster; the table, indexed by `ctas`, is the
+/// minimum observed on H100s with 132 SMs (chips differ).
 static int64_t getCtasOfClusters(int64_t ctas, int64_t sms) {
   constexpr int64_t kClusters[] = {132, 132, 66, 36, 28, 21, 17, 14, 14},
                     kSms = 132;
@@ -122,8 +121,8 @@ static int64_t getCtasOfClusters(int64_t ctas, int64_t sms) {
   return kClusters[known] * sms / kSms * ctas;
 }
 
-/// Halves the largest extents until costs fit 64 bits. Schedules of larger
-/// matmuls have the same order.
+/// Halves the largest extents until costs fit in 64 bits. This preserves the
+/// ranking.
 static void limitExtents(Grid &grid) {
   constexpr double kMostSteps = 0x1p56;
   constexpr int64_t kMostOfExtent = int64_t(1) << 40;
@@ -177,14 +176,14 @@ int64_t mx::mxgpu::getLoadTraffic(const Grid &grid,
   int64_t aRow = ceilDiv(grid.aBytes, grid.rowTiles);
   int64_t bColumn = ceilDiv(grid.bBytes, grid.columnTiles);
   if (fields.rasterOrder == RasterOrder::Hilbert) {
-    // A square of tiles is visited before what lies outside, for squares of
-    // every size: the largest that L2 holds is loaded once.
+    // The Hilbert curve completes squares of tiles of every size, so the
+    // largest square that fits in L2 is loaded once.
     int64_t side = std::max(squareRoot(active), cache / (aRow + bColumn));
     side = std::min({side, rowTiles, grid.columnTiles});
     return std::max(whole, tiles * (aRow + bColumn) / side);
   }
-  // Bands of rows of tiles. Row by row, a wave covers a band of as many rows as
-  // it takes to keep everyone busy.
+  // Bands of rows of tiles. In row-major order, a band is the rows that a wave
+  // needs to occupy all workers.
   int64_t rows = fields.rasterOrder == RasterOrder::GroupM ? fields.rasterGroup
                  : fields.rasterOrder == RasterOrder::Columns
                      ? rowTiles
@@ -194,8 +193,8 @@ int64_t mx::mxgpu::getLoadTraffic(const Grid &grid,
   int64_t columns =
       std::min(std::max<int64_t>(1, active / rows), grid.columnTiles);
   int64_t band = rows * aRow;
-  // A band of A stays while the columns of B pass by, or is loaded by each
-  // wave; B stays as a whole, or is loaded for each band.
+  // L2 retains a band of A while the columns of B stream through, or each wave
+  // reloads it. L2 retains all of B, or each band reloads B.
   int64_t a = band + columns * bColumn <= cache
                   ? grid.aBytes
                   : grid.aBytes * ceilDiv(grid.columnTiles, columns);
@@ -226,15 +225,16 @@ StringRef ModelledCost::getPipe() const {
   return slowest == port ? "shared memory" : slowest == fill ? "fill" : "ring";
 }
 
-/// Of a cluster: until it has met, and bytes a cycle of what one CTA reads in
-/// the shared memory of another, on an H200; for each CTA beyond two more, on
-/// an H100: 29571104fae6:benchmarks/products/results/surface-h100-seed14.json
-/// to 16 ([shapes] of mx/Target/Rates.h).
+/// Cycles until a cluster synchronizes, and bytes a cycle read from another
+/// CTA's shared memory, on an H200. kMoreSplits: cycles for each CTA beyond
+/// two, on an H100:
+/// 29571104fae6:benchmarks/products/results/surface-h100-seed14.json to 16
+/// ([shapes] of mx/Target/Rates.h).
 static constexpr int64_t kMeetingCycles = 700, kPartialBytesPerClk = 24,
                          kMoreSplits = 400;
 
-/// The SMs' work and what L2 or HBM gives them meanwhile: about the eighth root
-/// of the sum of both eighth powers, which is 9 % more where both are equal.
+/// Combines SM work with concurrent L2 or HBM traffic: approximately the eighth
+/// root of the sum of the eighth powers, which adds 9 % if both are equal.
 static int64_t getSharedCycles(int64_t work, int64_t memory,
                                const target::Rates &rates) {
   constexpr int64_t kOne = 1000;
@@ -265,7 +265,7 @@ static ModelledCost getCostOf(Division division, const MatmulProblem &problem,
   cost.workTiles = tiles * fields.splitK;
   cost.waves = ceilDiv(cost.workTiles, grid.workers);
 
-  // The main loop.
+  // Main loop.
   int64_t steps = ceilDiv(ceilDiv(grid.k, fields.tile[2]), fields.splitK);
   cost.kSteps = steps * cost.workTiles;
   int64_t elements = std::min(grid.k, steps * fields.tile[2]);
@@ -288,7 +288,7 @@ static ModelledCost getCostOf(Division division, const MatmulProblem &problem,
       problem, fields,
       std::max({cost.mma + cost.steps, cost.port, cost.fill, cost.ring}));
 
-  // The epilogue of one CTA.
+  // Epilogue of a CTA.
   bool isInCluster = fields.strategy.getClusterSplit();
   bool isSplit = fields.splitK > 1 && !isInCluster;
   int64_t outBits = isSplit ? 32 : problem.getOutBits();
@@ -302,7 +302,7 @@ static ModelledCost getCostOf(Division division, const MatmulProblem &problem,
     read = ceilDiv(kScaleTileRows * tileN * 4, rates.tmemReadBytesPerClk);
   int64_t latency = rates.directLatency;
   int64_t percent = rates.directPercent;
-  // Threads with many accumulators spill them.
+  // Threads spill large numbers of accumulators.
   bool isLowPartial = isSplit && fields.tile[0] <= kScaleTileRows;
   int64_t last =
       isLowPartial ? rates.directPartialPercent : rates.directLastPercent;
@@ -318,10 +318,10 @@ static ModelledCost getCostOf(Division division, const MatmulProblem &problem,
                     buffers * rates.stagedBufferCycles;
     latency = rates.stagedLatency;
     last = rates.stagedLastPercent;
-    // With one buffer each store waits for the one before.
+    // With a single buffer, each store waits for the previous store.
     percent = fields.staging == 1 ? last : int64_t(rates.stagedPercent);
   }
-  // CTAs that share the sum store a share of it each.
+  // CTAs that share the sum each store a part of the result.
   bool isShared = isInCluster && strategy.distributesPartials();
   if (isShared)
     cost.epilogue = ceilDiv(cost.epilogue, fields.splitK);
@@ -335,8 +335,7 @@ static ModelledCost getCostOf(Division division, const MatmulProblem &problem,
   if (fields.strategy.getTileLoop() == TileLoop::Clc)
     cost.period += rates.clcHandOver;
 
-  // The chip. Every tile loads its operands from L2; what L2 has evicted, and
-  // the result, go through HBM.
+  // Chip. Tiles load operands from L2; evicted operands and the result use HBM.
   int64_t cache = rates.l2Bytes / 2;
   int64_t outBytes =
       grid.matmuls * ceilDiv(grid.m * grid.n * problem.getOutBits(), 8);
@@ -354,21 +353,20 @@ static ModelledCost getCostOf(Division division, const MatmulProblem &problem,
   cost.ends = rates.setUp + (ctas > 1 ? rates.pairSetUp : 0) +
               rates.loadLatency + rates.missLatency + stageFill +
               rates.mmaLatency + latency + cost.epilogue * last / 100;
-  // The cluster meets twice, and its first CTA reads the other partials, or
-  // each some of them.
+  // The cluster synchronizes twice. Its first CTA reads the other partials, or
+  // each CTA reads a share.
   if (isInCluster)
     cost.sum = 2 * kMeetingCycles + (fields.splitK - 2) * kMoreSplits +
                ceilDiv((fields.splitK - 1) * buffers.partialBytes,
                        kPartialBytesPerClk * (isShared ? fields.splitK : 1));
   if (isSplit) {
-    // The splits are read back, and the result is written.
+    // Read the splits and write the result.
     int64_t bytes = partialBytes + outBytes * (problem.accumulate ? 2 : 1);
     cost.sum = rates.nextKernel + rates.sumLatency +
                ceilDiv(bytes, partialBytes > cache ? rates.hbmBytesPerClk
                                                    : rates.l2BytesPerClk);
   }
-  // A cluster has one work tile, and the next takes its place when it has
-  // ended.
+  // A cluster processes a single work tile; the next cluster starts afterwards.
   if (isInCluster) {
     cost.restart = cost.ends + cost.sum;
     cost.period = loop + cost.restart;
@@ -404,7 +402,7 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
 int64_t mx::mxgpu::getIdealCycles(const MatmulProblem &problem,
                                   const target::TargetInfo &target) {
   const target::Rates &rates = getRates(target);
-  // A column of the rows of one instruction is half a cycle.
+  // A column of an instruction's rows takes half a cycle.
   int64_t rows = problem.mma.instruction->rows;
   int64_t steps = ReductionSteps(problem.mma, orAssumed(problem.k)).count;
   int64_t columns = ceilDiv(orAssumed(problem.m) * orAssumed(problem.n), rows);

@@ -1,8 +1,8 @@
-//===- SelectSchedule.cpp - Choose how each matmul runs -------------------===//
+//===- SelectSchedule.cpp - Selection of matmul schedules -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The choice is an attribute: printed, tested, and yours to set instead.
+// The choice is an attribute, so users can inspect or set it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -70,8 +70,7 @@ struct SelectSchedulePass final
       signalPassFailure();
   }
 
-  /// Leaves an operation that no kernel can do to the message of the pass that
-  /// builds kernels.
+  /// Leaves unsupported operations to the error of the conversion pass.
   LogicalResult select(MatmulOpInterface op, const target::TargetInfo &target) {
     if (auto given = op->getAttrOfType<ScheduleAttr>(kScheduleAttrName)) {
       FailureOr<ScheduleAttr> schedule = complete(op, given, target);
@@ -99,8 +98,8 @@ struct SelectSchedulePass final
     return success();
   }
 
-  /// Selects a schedule that dequantizes operands, whose scales no instruction
-  /// takes, to bf16 first.
+  /// Selects a schedule that dequantizes to bf16 first, for operands with
+  /// scales that no instruction supports.
   void selectForNumbers(MatmulOpInterface op,
                         const target::TargetInfo &target) {
     for (Workspace workspace : {Workspace::B, Workspace::A, Workspace::AB}) {
@@ -121,8 +120,8 @@ struct SelectSchedulePass final
 private:
   bool isExplained() const { return explain || isExplainRequested(); }
 
-  /// Reads the table where there is one. A table for something else is no
-  /// error: the model chooses.
+  /// Reads the table, if any. A table for another chip or build is not an
+  /// error: the model decides.
   LogicalResult readTuned() {
     measured.reset();
     if (tuned.empty())
@@ -137,7 +136,7 @@ private:
     return success();
   }
 
-  /// The schedule that was measured, checked like one that a person wrote.
+  /// Uses the measured schedule, checked like an attribute written by hand.
   LogicalResult takeTuned(MatmulOpInterface op, const TunedEntry &entry,
                           const target::TargetInfo &target) {
     Attribute attribute = measured->parse(op, entry);
@@ -155,7 +154,7 @@ private:
     return completeCases(op, cast<ArrayAttr>(attribute), target, from);
   }
 
-  /// Of a schedule in a table, which the verifier has not seen.
+  /// Verifies a schedule from a table.
   LogicalResult checkTuned(MatmulOpInterface op, const MatmulProblem &problem,
                            const ScheduleFields &fields,
                            const target::TargetInfo &target) {
@@ -170,8 +169,9 @@ private:
     return report;
   }
 
-  /// Candidates for the sizes that types know, the others assumed: without
-  /// workspaces then, as small M would pay for all of B.
+  /// Ranks candidates for the static sizes and assumed dynamic sizes. The
+  /// latter exclude workspaces, since small M would pay for dequantizing all of
+  /// B.
   static std::vector<Candidate> rank(MatmulOpInterface op,
                                      const MatmulProblem &problem,
                                      const target::TargetInfo &target) {
@@ -181,8 +181,8 @@ private:
     return rankWithWorkspaces(op, problem, target);
   }
 
-  /// A schedule that a person wrote, with what it leaves open; `explain` prints
-  /// it beside the model's own. One that was measured has a text about it.
+  /// Completes an existing schedule; `explain` prints it beside the model's
+  /// choice. `from` describes the source of a measured schedule.
   FailureOr<ScheduleAttr> complete(MatmulOpInterface op, ScheduleAttr given,
                                    const target::TargetInfo &target,
                                    StringRef from = {}) {
@@ -227,7 +227,7 @@ private:
     return success();
   }
 
-  /// The best of `candidates`, for a matmul of the sizes of `whole`.
+  /// Sets the best of `candidates` for a matmul with the sizes of `whole`.
   void setSchedule(MatmulOpInterface op, const MatmulProblem &whole,
                    ArrayRef<Candidate> candidates,
                    const target::TargetInfo &target) {

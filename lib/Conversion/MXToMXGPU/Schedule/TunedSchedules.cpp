@@ -1,4 +1,4 @@
-//===- TunedSchedules.cpp - Which entry of a table is for a matmul --------===//
+//===- TunedSchedules.cpp - Lookup of tuned schedules ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -97,7 +97,7 @@ std::string TunedSchedules::explainNoEntry() const {
          ": the model chooses; tune again";
 }
 
-/// Whether `attribute` is what mx-select-schedule would set.
+/// Returns true if mx-select-schedule can set `attribute`.
 static bool isScheduleOrCases(Attribute attribute) {
   if (isa_and_nonnull<ScheduleAttr>(attribute))
     return true;
@@ -112,7 +112,8 @@ Attribute TunedSchedules::parse(MatmulOpInterface op,
   std::string why;
   Attribute attribute;
   {
-    // What the parser says has a place in the text alone.
+    // Parser diagnostics point into the attribute text, so report the message
+    // alone.
     ScopedDiagnosticHandler handler(op->getContext(), [&](Diagnostic &found) {
       if (why.empty())
         why = " (" + found.str() + ")";

@@ -1,9 +1,9 @@
-//===- TunedTable.cpp - The file of measured schedules --------------------===//
+//===- TunedTable.cpp - JSON file of tuned schedules ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// JSON, read strictly: a schedule of a damaged file would be a slow program
-// that nothing explains.
+// Parsing is strict: a schedule from a damaged file would make a program slow
+// without an explanation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@
 using namespace mx::mxgpu;
 using llvm::StringRef;
 
-/// What the file says it is, and the version of its form.
+/// Format name and version.
 static constexpr StringRef kTableFormat = "mx-tuned-schedules";
 static constexpr int64_t kTableVersion = 2;
 
@@ -63,10 +63,10 @@ const TunedEntry *TunedTable::find(const TunedKey &key) const {
 }
 
 //===----------------------------------------------------------------------===//
-// To and from JSON
+// JSON conversion
 //===----------------------------------------------------------------------===//
 
-// One list of members for each struct, which reads and writes them.
+// A visitor of each struct serves both reading and writing.
 
 namespace mx::mxgpu {
 
@@ -182,8 +182,8 @@ static llvm::Error refuseTable(const std::string &path,
       ": name another file, or delete it and tune again");
 }
 
-/// Whether brackets, also those of schedules in strings, are nested deeper than
-/// parsers should recurse.
+/// Returns true if brackets, including those in schedule strings, are nested
+/// too deep for recursive parsers.
 static bool isTooDeep(llvm::StringRef text) {
   constexpr int64_t kMostDepth = 200;
   int64_t depth = 0;

@@ -1,9 +1,5 @@
-//===- Workspace.cpp - Which operands can be dequantized before -----------===//
+//===- Workspace.cpp - Workspaces of dequantized operands -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
-//
-// See Schedule.h, and ScheduleModel.h for what it costs.
-//
 //===----------------------------------------------------------------------===//
 
 #include "mx/Conversion/MXToMXGPU/ScheduleModel.h"
@@ -23,26 +19,25 @@ std::string mx::mxgpu::explainNotPermuted(const MatmulProblem &problem,
   bool hasOther = permutesA ? problem.hasScalesOfB() : problem.hasScalesOfA();
   std::string name = "permuted_" + stringifyWorkspace(permuted).str();
   if (!hasOther)
-    return llvm::formatv("expected {0} with scales with {1}, found it without: "
-                         "leave it out",
-                         permutesA ? "b" : "a", name);
+    return llvm::formatv(
+        "expected scales of {0} with {1}, found none: leave out {1}",
+        permutesA ? "b" : "a", name);
   if (problem.isPackedB)
-    return llvm::formatv("expected no {0} with packed weights, of which a "
-                         "thread reads adjacent elements as they are: leave it "
-                         "out",
+    return llvm::formatv("expected no {0} with packed weights: leave out {0}",
                          name);
   if (ShapedType::isDynamic(problem.k))
-    return llvm::formatv("expected a reduction that types know with {0}, found "
-                         "an unknown one: leave it out",
+    return llvm::formatv("expected a static reduction size with {0}, found a "
+                         "dynamic size: leave out {0}",
                          name);
   if (problem.k % kReductionMultiple)
     return llvm::formatv("expected a reduction of a multiple of {0} elements "
-                         "with {1}, found {2}: leave it out",
+                         "with {1}, found {2}: leave out {1}",
                          kReductionMultiple, name, problem.k);
   return {};
 }
 
-/// The element type of an operand that a workspace holds, or does not.
+/// Returns the element type of an operand: bf16 if a workspace holds the
+/// operand.
 static std::string getDescription(Value operand, bool isHeld) {
   if (isHeld)
     return "bf16";
@@ -56,7 +51,7 @@ std::string mx::mxgpu::explainNoWorkspace(MatmulOpInterface op,
                                           Workspace permuted,
                                           const target::TargetInfo &target) {
   bool permutes = permuted != Workspace::None;
-  // Packed already.
+  // Already packed.
   if (permutes && workspace == Workspace::None &&
       isa_and_present<KOrderAttr>(permuted == Workspace::B ? getOrderOfB(op)
                                                            : getOrderOfA(op)))
@@ -72,7 +67,7 @@ std::string mx::mxgpu::explainNoWorkspace(MatmulOpInterface op,
   std::optional<MatmulProblem> whole = getMatmulProblem(op, target);
   if (whole && whole->mma.instruction->takesScales)
     return llvm::formatv("expected no {0} on {1}, whose tensor core multiplies "
-                         "by the scales: leave it out",
+                         "by the scales: leave out the workspace",
                          name, target.chip);
   for (auto [isHeld, scales, what] :
        {std::tuple(holdsA(workspace) && permuted != Workspace::A,
@@ -80,8 +75,8 @@ std::string mx::mxgpu::explainNoWorkspace(MatmulOpInterface op,
         std::tuple(holdsB(workspace) && permuted != Workspace::B,
                    op.getBScales(), "b")})
     if (isHeld && !scales)
-      return llvm::formatv("expected {0} with scales for {1}, found it "
-                           "without: it is multiplied as it is",
+      return llvm::formatv("expected scales of {0} with {1}, found none: leave "
+                           "out the workspace",
                            what, name);
   for (auto [isHeld, order, what] :
        {std::tuple(holdsA(workspace), getOrderOfA(op), "a"),
@@ -115,7 +110,7 @@ std::string mx::mxgpu::explainNoWorkspace(MatmulOpInterface op,
 }
 
 //===----------------------------------------------------------------------===//
-// What remains, and what it costs
+// Remaining matmul and its cost
 //===----------------------------------------------------------------------===//
 
 static void setSizes(MatmulProblem &problem, const MatmulProblem &sized) {
@@ -125,16 +120,16 @@ static void setSizes(MatmulProblem &problem, const MatmulProblem &sized) {
   problem.groups = sized.groups;
 }
 
-/// Whether a quantizer of the same function makes an operand for this matmul
-/// alone: it gives the values instead (mx-fuse-fake-quantize).
+/// Returns true if a quantizer in the same function produces an operand for
+/// this matmul only and can produce bf16 instead (mx-fuse-fake-quantize).
 static bool isMadeFor(MatmulOpInterface op, Value elements, Value scales) {
   return elements.getDefiningOp<FusedQuantizeOp>() && elements.hasOneUse() &&
          scales && scales.hasOneUse() &&
          elements.getParentBlock() == op->getBlock();
 }
 
-/// Of the kernels that write the operands of `whole` in a workspace;
-/// `mayBeMade`: where quantizers may write the numbers instead.
+/// Returns the cycles of kernels that write the workspace of `whole`. With
+/// `mayBeMade`, quantizers may write bf16 directly.
 static int64_t getWorkspaceCycles(MatmulOpInterface op,
                                   const MatmulProblem &whole,
                                   Workspace workspace, bool mayBeMade,
@@ -148,13 +143,13 @@ static int64_t getWorkspaceCycles(MatmulOpInterface op,
                          ? 0
                          : ceilDiv(elements, whole.mma.blockSize);
     int64_t numbers = 2 * elements;
-    // The bytes are neither written nor read.
+    // Quantized elements are neither written nor read.
     int64_t moved =
         isMade ? numbers - bytes - scales : numbers + bytes + scales;
     cycles += (isMade ? 0 : rates.nextKernel) +
               ceilDiv(moved, rates.streamBytesPerClk);
   };
-  // Each expert group of rows has a matrix b of its own.
+  // Each expert group of rows has its own B matrix.
   bool hasExperts = whole.ragged == RaggedKind::Rows;
   if (holdsA(workspace))
     add(orAssumed(whole.m), whole.mma.a->type,
@@ -196,7 +191,8 @@ mx::mxgpu::getRemainder(MatmulOpInterface op, const MatmulProblem &sized,
   std::optional<MatmulProblem> whole = getMatmulProblem(op, target);
   if (!whole)
     return Remainder{*rest};
-  // Quantizers run before a call chooses, and so write elements and scales.
+  // Quantizers run before the case is selected, and so write elements and
+  // scales.
   bool isChosenByCall = hasCases(*whole);
   setSizes(*whole, sized);
   auto getCycles = [&](bool mayBeMade) {

@@ -1,10 +1,6 @@
 //===- ConstantBytes.cpp - Constant tensors as bytes ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-//
-// See the header.
-//
-//===----------------------------------------------------------------------===//
 
 #include "mx/Dialect/MX/IR/ConstantBytes.h"
 #include "mlir/IR/AsmState.h"
@@ -15,7 +11,7 @@
 
 using namespace mlir;
 
-/// Bits of an element in an array; 0 if arrays have no such elements.
+/// Returns the bits of an element in an array, or 0 for other types.
 static unsigned getStoredBits(Type element) {
   if (isa<Float4E2M1FNType>(element))
     return 4;
@@ -79,7 +75,7 @@ void mx::appendConstantBytes(ElementsAttr elements, std::string &bytes) {
     return;
   }
   auto dense = cast<DenseElementsAttr>(elements);
-  if (type.getElementType().isInteger(1)) { // which MLIR may keep as bits
+  if (type.getElementType().isInteger(1)) { // may be stored as bits
     for (bool bit : dense.getValues<bool>())
       bytes.push_back(char(bit));
     return;

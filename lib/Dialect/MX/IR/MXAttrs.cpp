@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Verification of the layout encodings.
+// Verifiers of layout encodings.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace mx;
 
-/// So that sizes computed from the number of expert groups cannot overflow.
+/// Limit that prevents overflow of sizes computed from group counts.
 static constexpr int64_t kMaxGroups = int64_t{1} << 31;
 
 LogicalResult
@@ -35,7 +35,7 @@ ScaleLayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 LogicalResult ScaleLayoutAttr::verifyEncoding(
     ArrayRef<int64_t> shape, Type elementType,
     function_ref<InFlightDiagnostic()> emitError) const {
-  // The parser asks even when it could not read the element type.
+  // The parser calls this with a null element type after an error.
   if (!elementType)
     return failure();
   if (shape.size() < 2) // scale_layout C3

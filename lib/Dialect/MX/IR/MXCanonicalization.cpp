@@ -1,10 +1,10 @@
-//===- MXCanonicalization.cpp - Folds of the mx operations ----------------===//
+//===- MXCanonicalization.cpp - Canonicalization of mx operations ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// On a well-formed program no relayout is left: pairs cancel, and what remains
-// moves into the quantizer, which writes the wanted layout at once.
-// dequantize(quantize(x)) is never folded to x: quantization rounds.
+// Pairs of relayouts cancel, and the remaining relayouts move into the
+// quantizer, which writes the requested layout. dequantize(quantize(x)) is
+// never folded to x, because quantization rounds.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,14 +15,14 @@
 using namespace mlir;
 using namespace mx;
 
-/// True if the two relayouts have the same groups.
+/// Returns true if the relayouts use the same expert groups.
 static bool haveSameExperts(RelayoutOp a, RelayoutOp b) {
   return a.getRagged() == b.getRagged() && a.getOffsets() == b.getOffsets();
 }
 
 namespace {
 
-/// relayout(x) to the layout that x has.
+/// relayout(x) to the layout of x -> x
 LogicalResult foldIdentityRelayout(RelayoutOp op, PatternRewriter &rewriter) {
   if (op.getNumResults() != 1)
     return rewriter.notifyMatchFailure(op, "works on memrefs");
@@ -32,7 +32,7 @@ LogicalResult foldIdentityRelayout(RelayoutOp op, PatternRewriter &rewriter) {
   return success();
 }
 
-/// relayout(relayout(x)) is one relayout, or x itself.
+/// relayout(relayout(x)) -> relayout(x) or x
 LogicalResult foldRelayoutOfRelayout(RelayoutOp op, PatternRewriter &rewriter) {
   auto inner = op.getInput().getDefiningOp<RelayoutOp>();
   if (!inner || op.getNumResults() != 1)
@@ -43,8 +43,8 @@ LogicalResult foldRelayoutOfRelayout(RelayoutOp op, PatternRewriter &rewriter) {
     rewriter.replaceOp(op, inner.getInput());
     return success();
   }
-  // Between two tiled forms with ragged rows there is no direct relayout,
-  // and a physical tensor does not say which its groups are.
+  // No direct relayout exists between two tiled forms with ragged rows, and
+  // materialized tensors lack their expert groups.
   if (op.getOffsets())
     return rewriter.notifyMatchFailure(op,
                                        "expert groups have no direct relayout");
@@ -60,8 +60,8 @@ LogicalResult foldRelayoutOfRelayout(RelayoutOp op, PatternRewriter &rewriter) {
   return success();
 }
 
-/// A destination of the type of `out` that dominates `quantize`: `out` itself,
-/// or another empty tensor, whose sizes are those of `old`.
+/// Returns a destination of the type of `out` that dominates `quantize`: `out`,
+/// or a new empty tensor with the sizes of `old`.
 Value getDestination(PatternRewriter &rewriter, Value out, Value old,
                      Operation *quantize) {
   auto type = cast<RankedTensorType>(out.getType());
@@ -84,7 +84,7 @@ Value getDestination(PatternRewriter &rewriter, Value out, Value old,
   return tensor::EmptyOp::create(rewriter, quantize->getLoc(), type, sizes);
 }
 
-/// relayout(scales of quantize(x)): the quantizer writes the wanted layout.
+/// Folds a relayout of a quantizer's scales into the quantizer.
 template <typename OpT>
 LogicalResult foldRelayoutIntoQuantize(RelayoutOp op,
                                        PatternRewriter &rewriter) {
@@ -124,7 +124,7 @@ void movePrologue(PatternRewriter &rewriter, FusedQuantizeOp from,
   Region &region = to.getPrologue().front();
   rewriter.inlineRegionBefore(from.getPrologue().front(), region, region.end());
   if (from.getConcat())
-    return; // which is one value
+    return; // a single value
   auto yield = cast<YieldOp>(region.front().getTerminator());
   SmallVector<Value> kept;
   for (unsigned value : values.set_bits())
@@ -133,7 +133,7 @@ void movePrologue(PatternRewriter &rewriter, FusedQuantizeOp from,
                            [&] { yield.getValuesMutable().assign(kept); });
 }
 
-/// An axis whose results are unused is not quantized.
+/// Drops an axis with unused results.
 LogicalResult dropUnusedAxis(QuantizeOp op, PatternRewriter &rewriter) {
   ResultRange results = op.getResults();
   auto isUnused = [&](unsigned i) {
@@ -154,8 +154,8 @@ LogicalResult dropUnusedAxis(QuantizeOp op, PatternRewriter &rewriter) {
   return success();
 }
 
-/// An axis, or a value of the prologue, whose results are unused is not
-/// quantized, and unused largest magnitudes are not computed.
+/// Drops axes and prologue values with unused results, and unused largest
+/// magnitudes.
 LogicalResult dropUnusedDestinations(FusedQuantizeOp op,
                                      PatternRewriter &rewriter) {
   BitVector usedAxes(op.getAxes().size()), usedValues(op.getNumValues());
@@ -172,7 +172,7 @@ LogicalResult dropUnusedDestinations(FusedQuantizeOp op,
   }
   if (usedValues.none())
     return rewriter.notifyMatchFailure(op, "no result is used");
-  if (usedAxes.none()) // An amax is that of something quantized.
+  if (usedAxes.none()) // an amax needs a quantized value
     usedAxes.set(0);
   if (usedAxes.all() && usedValues.all() && usesAmax == op.getAmax())
     return rewriter.notifyMatchFailure(op, "all results are used");
@@ -209,7 +209,7 @@ LogicalResult dropUnusedDestinations(FusedQuantizeOp op,
   return success();
 }
 
-/// An input that the prologue does not use is not read; the last one gives the
+/// Drops inputs that the prologue does not use; the last input remains for its
 /// shape.
 LogicalResult dropUnusedInputs(FusedQuantizeOp op, PatternRewriter &rewriter) {
   Block *prologue = op.getPrologueBlock();
@@ -236,7 +236,7 @@ LogicalResult dropUnusedInputs(FusedQuantizeOp op, PatternRewriter &rewriter) {
   return rewriter.notifyMatchFailure(op, "uses all inputs");
 }
 
-/// prologue { yield element } is no prologue, unless it dequantizes.
+/// Folds a prologue that yields its element, unless it dequantizes.
 LogicalResult foldIdentityPrologue(FusedQuantizeOp op,
                                    PatternRewriter &rewriter) {
   Block *prologue = op.getPrologueBlock();
@@ -253,16 +253,16 @@ LogicalResult foldIdentityPrologue(FusedQuantizeOp op,
   return success();
 }
 
-/// Whether the contents of the destinations show in the results: what
-/// `accumulate` adds to, or what expert groups leave untouched.
+/// Returns true if results depend on the contents of the destinations, by
+/// `accumulate` or by rows outside the expert groups.
 bool readsOuts(MatmulOp op) { return op.readsOuts(); }
 template <typename OpT>
 bool readsOuts(OpT op) {
   return static_cast<bool>(op.getOffsets());
 }
 
-/// op outs(fill outs(init)) -> op outs(init): where a destination gives the
-/// shape only, what another operation wrote to it need not be computed.
+/// op outs(fill outs(init)) -> op outs(init), if the destination only provides
+/// the shape.
 template <typename OpT>
 LogicalResult skipUnreadInit(OpT op, PatternRewriter &rewriter) {
   if (readsOuts(op))

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Shapes, layouts, blocks, groups and epilogues: checks that several operations
-// share.
+// Checks of shapes, layouts, blocks, expert groups and epilogues.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +12,7 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::detail;
 
-/// No dimension may be larger, so that sizes in bytes cannot overflow.
+/// Limit of dimensions that prevents overflow of sizes in bytes.
 static constexpr int64_t kMaxDimension = int64_t{1} << 40;
 
 InFlightDiagnostic mx::detail::errorAt(Operation *op, const Named &operand) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Adds the dialect's attributes, operations and bytecode version to a context.
+// Registers attributes, operations and the bytecode version.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@ using namespace mlir;
 #include "mx/Dialect/MX/IR/MXDialect.cpp.inc"
 #include "mx/Dialect/MX/IR/MXEnums.cpp.inc"
 
-/// A case of an enumeration: the messages of generated parsers name C++ types.
+/// Parses an enum case. Generated parsers print C++ types in errors.
 template <typename EnumT>
 static ParseResult parseKeyword(AsmParser &parser, EnumT &value) {
   FailureOr<EnumT> parsed = FieldParser<EnumT>::parse(parser);
@@ -31,8 +31,8 @@ static void printKeyword(AsmPrinter &printer, EnumT value) {
   printer << stringifyEnum(value);
 }
 
-// g++ 12 does not see that the generated parser of a struct of parameters has
-// read all of them where it builds the attribute.
+// g++ 12 does not follow the generated parser of parameter structs and reports
+// uninitialized fields.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
@@ -43,17 +43,14 @@ static void printKeyword(AsmPrinter &printer, EnumT value) {
 #pragma GCC diagnostic pop
 #endif
 
-/// Raised whenever the operands, properties or regions of an operation change
-/// in a way that an older reader would misunderstand.
+/// Increased for every incompatible change of operands, properties or regions.
 static constexpr uint64_t kBytecodeVersion = 6;
 
 namespace {
 
-// Bytecode outlives the program that wrote it. Every file carries the version
-// of the dialect, so that an older reader refuses a newer file by name instead
-// of misreading its properties, and a newer reader can upgrade or refuse an
-// older file.
-// Attributes have no encoding of their own: they are written as text.
+// Bytecode carries the version of the dialect, so that an older reader refuses
+// a newer file instead of misreading properties, and a newer reader can upgrade
+// or refuse an older file. Attributes are written as text.
 
 struct MXVersion final : DialectVersion {
   explicit MXVersion(uint64_t number) : number(number) {}
@@ -81,14 +78,14 @@ struct MXBytecodeInterface final : BytecodeDialectInterface {
     return std::make_unique<MXVersion>(number);
   }
 
-  /// No release has written an older version that could be upgraded.
+  /// Refuses older versions: none was released.
   LogicalResult upgradeFromVersion(Operation *,
                                    const DialectVersion &) const override {
     return success();
   }
 };
 
-/// Operations mean the same in every function.
+/// Operations are independent of the enclosing function.
 struct MXInlinerInterface final : DialectInlinerInterface {
   using DialectInlinerInterface::DialectInlinerInterface;
 

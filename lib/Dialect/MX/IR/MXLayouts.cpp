@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Carries the layout arithmetic of Support over to types with dynamic sizes.
+// Extends the layout arithmetic of Support to dynamic sizes.
 //
 //===----------------------------------------------------------------------===//
 

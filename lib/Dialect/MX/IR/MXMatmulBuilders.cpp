@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// An epilogue is a callback, as the body of a linalg operation is.
+// Builders take epilogues as callbacks, like bodies of linalg operations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,7 +12,7 @@
 using namespace mlir;
 using namespace mx;
 
-/// Rounds or extends `value`. The verifier reports other conversions.
+/// Rounds or extends `value`. Other conversions are reported by the verifier.
 static Value convertFloat(OpBuilder &builder, Location loc, Value value,
                           Type type) {
   auto from = dyn_cast<FloatType>(value.getType());
@@ -24,7 +24,7 @@ static Value convertFloat(OpBuilder &builder, Location loc, Value value,
   return arith::ExtFOp::create(builder, loc, type, value);
 }
 
-/// Elements of 8 bits and fewer are quantized from the yielded number.
+/// Returns true for element types of at most 8 bits, which are quantized.
 static bool isQuantized(Value out) {
   return getElementTypeOrSelf(out).getIntOrFloatBitWidth() < 16;
 }

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// mx.matmul and mx.grouped_matmul. As in MXVerifiers.cpp, checks have the
-// numbers of docs/reference/Spec.md.
+// Numbers beside checks of mx.matmul and mx.grouped_matmul are those of
+// docs/reference/Spec.md.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,7 @@ using namespace mx::detail;
 
 static bool isHalf(Type type) { return isa<BFloat16Type, Float16Type>(type); }
 
-/// Numbers of 16 bits have no scales; elements have.
+/// Requires scales for quantized elements, and none for 16-bit values.
 static LogicalResult verifyScalesOfA(MatmulOpInterface op, const Named &a) {
   if (isHalf(a.elementType()) != bool(op.getAScales()))
     return success();
@@ -25,11 +25,11 @@ static LogicalResult verifyScalesOfA(MatmulOpInterface op, const Named &a) {
                           << a.elementType()
                           << ": give the scales of its blocks";
   return errorAt(op, a) << "expected no a_scales with a of " << a.elementType()
-                        << ", which is multiplied as it is, found them";
+                        << ", which has no blocks: leave out the scales";
 }
 
-/// Numbers of both are multiplied as they are, and have no blocks. A B of
-/// numbers is bf16, by which no f16 is multiplied.
+/// Two operands of 16 bits have no blocks. A 16-bit B is bf16, and A then must
+/// not be f16.
 static LogicalResult verifyScalesOfB(MatmulOpInterface op, const Named &a,
                                      const Named &b) {
   if (isHalf(b.elementType()) != bool(op.getBScales())) {
@@ -49,11 +49,11 @@ static LogicalResult verifyScalesOfB(MatmulOpInterface op, const Named &a,
                           << b.elementType()
                           << ": give the scales of its blocks";
   return errorAt(op, b) << "expected no b_scales with b of " << b.elementType()
-                        << ", which is multiplied as it is, found them";
+                        << ", which has no blocks: leave out the scales";
 }
 
-/// Scales of both operands have one type, and NVFP4's rules hold for each that
-/// has scales.
+/// Requires equal scale types of both operands, and the rules of NVFP4 for each
+/// scaled operand.
 static LogicalResult verifyOperandTypes(MatmulOpInterface op, const Named &a,
                                         const Named &b) {
   Named sa{op.getAScales(), "a_scales"}, sb{op.getBScales(), "b_scales"};
@@ -66,19 +66,18 @@ static LogicalResult verifyOperandTypes(MatmulOpInterface op, const Named &a,
   if (sa.elementType() != sb.elementType())
     return errorAt(op, sb) << "expected b_scales of type " << sa.elementType()
                            << " like a_scales, found " << sb.elementType()
-                           << ": the tensor core takes one kind of scales, "
-                              "quantize one operand as the other";
+                           << ": quantize both operands with one scale type";
   if (failed(verifyBlock(op, a, sa.elementType(), op.getBlockSize())))
     return failure();
   return verifyBlock(op, b, sb.elementType(), op.getBlockSize());
 }
 
-/// The reduction has whole blocks, where there are any.
+/// Returns the block size that must divide the reduction, or 1.
 static int64_t getReductionDivisor(MatmulOpInterface op) {
   return op.getAScales() || op.getBScales() ? op.getBlockSize() : 1;
 }
 
-/// Shape and layout of the scales that an operand has.
+/// Verifies shape and layout of an operand's scales.
 static LogicalResult verifyScalesOf(MatmulOpInterface op, const Named &scales,
                                     const Named &elements, RaggedKind ragged,
                                     int64_t groups) {
@@ -88,12 +87,12 @@ static LogicalResult verifyScalesOf(MatmulOpInterface op, const Named &scales,
                       groups);
 }
 
-/// B by its logical shape, once the ranks of the others are known.
+/// Returns B with its logical shape. Requires verified ranks of A and `outs`.
 static Named getLogicalB(MatmulOpInterface op) {
   return {op.getB(), "b", llvm::to_vector<0>(getLogicalShapeOfB(op))};
 }
 
-/// Operands in an order; the shape of A tells the logical one.
+/// Verifies operand orders against the logical shape, which follows from A.
 static LogicalResult verifyOrders(MatmulOpInterface op, const Named &a,
                                   const Named &b) {
   OperandOrderAttrInterface ofA = getOrderOfA(op), ofB = getOrderOfB(op);
@@ -106,7 +105,7 @@ static LogicalResult verifyOrders(MatmulOpInterface op, const Named &a,
   return ofB ? verifyOrder(op, b, ofB, b.shape()) : success();
 }
 
-/// An operand in no order has no encoding, or that of groups.
+/// Requires no encoding, or that of expert groups, without an order.
 static LogicalResult verifyEncoding(MatmulOpInterface op, const Named &operand,
                                     OperandOrderAttrInterface order,
                                     RaggedKind ragged, int64_t groups) {
@@ -162,7 +161,7 @@ LogicalResult MatmulOp::verify() {
   return verifyEpilogue(*this, getEpilogue(), out.elementType(), true);
 }
 
-/// The constraints on the forms of the result: C15 to C18.
+/// Checks constraints C15 to C18, which depend on the form of the result.
 static LogicalResult verifyResultForm(GroupedMatmulOp op) {
   bool isQuantized = op.getResultScales() != nullptr;
   Named out{op.getOuts()[0], "outs"};
@@ -179,7 +178,7 @@ static LogicalResult verifyResultForm(GroupedMatmulOp op) {
                           "with ragged = rows, found reduction");
   if (hasForm && op.getAccumulate())
     return op.emitOpError("expected no accumulate with num_b, scatter or "
-                          "quantized outs, found it");
+                          "quantized outs, found accumulate");
   // grouped_matmul C16
   if (!isQuantized &&
       !isa<Float32Type, BFloat16Type, Float16Type>(out.elementType()))
@@ -187,8 +186,8 @@ static LogicalResult verifyResultForm(GroupedMatmulOp op) {
                                "and their scales, found "
                             << out.type();
   if (!isQuantized && op.getScaleRounding() != ScaleRounding::Ceil)
-    return op.emitOpError("expected scale_rounding with quantized outs only, "
-                          "found it without");
+    return op.emitOpError(
+        "expected scale_rounding with quantized outs only, found other outs");
   if (op.getMasked() && op.getScatter())
     return op.emitOpError("expected masked without scatter, found both");
   if (!op.getScatter())
@@ -203,7 +202,7 @@ static LogicalResult verifyResultForm(GroupedMatmulOp op) {
   return verifyDim(op, rows, 0, a.dim(0));
 }
 
-/// Elements and scales of a quantized result, as of mx.quantize.
+/// Checks elements and scales of a quantized result, as in mx.quantize.
 static LogicalResult verifyQuantizedResult(GroupedMatmulOp op, int64_t groups) {
   Named elements{op.getOut(), "outs"};
   Named scales{op.getResultScales(), "scales"};
@@ -222,7 +221,8 @@ static LogicalResult verifyQuantizedResult(GroupedMatmulOp op, int64_t groups) {
   return verifyScales(op, scales, elements.shape(), block, ragged, groups);
 }
 
-/// Any number that can be quantized may be yielded to a quantized result.
+/// Returns the expected yield type. For a quantized result this is the yielded
+/// type if it is quantizable, or f32.
 static Type getYieldedType(GroupedMatmulOp op) {
   if (!op.getResultScales())
     return cast<ShapedType>(op.getOuts()[0].getType()).getElementType();
@@ -294,7 +294,7 @@ LogicalResult GroupedMatmulOp::verify() {
       failed(verifyDim(*this, out, out.rank() - 1, columns)) ||
       (getResultScales() && failed(verifyQuantizedResult(*this, groups))))
     return failure();
-  // In a grouped matmul by rows, B and its scales are an ordinary batch.
+  // With ragged rows, B and its scales are an ordinary batch.
   RaggedKind raggedB = rows ? RaggedKind::None : RaggedKind::Reduction;
   RaggedKind raggedA = getMasked() ? RaggedKind::None : getRagged();
   // grouped_matmul C10
@@ -307,8 +307,8 @@ LogicalResult GroupedMatmulOp::verify() {
       failed(verifyNoEncoding(*this, out)))
     return failure();
   // grouped_matmul C13
-  SmallVector<Type> sums(getNumB(), Float32Type::get(getContext()));
-  if (failed(verifyRegion(*this, "epilogue", getEpilogue(), sums)))
+  SmallVector<Type> accumulators(getNumB(), Float32Type::get(getContext()));
+  if (failed(verifyRegion(*this, "epilogue", getEpilogue(), accumulators)))
     return failure();
   // grouped_matmul C14
   return verifyEpilogue(*this, getEpilogue(), getYieldedType(*this), true);

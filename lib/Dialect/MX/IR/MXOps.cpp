@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Interfaces of the mx operations, and the syntax of the operands of matmuls.
+// Interface implementations, and the syntax of matmul operands.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,12 +14,12 @@ using namespace mx;
 
 #include "mx/Dialect/MX/IR/MXInterfaces.cpp.inc"
 
-/// Operands of a matmul, `%a, %a_scales, %b, %b_scales : types`: two without
-/// scales, three with those of one operand, or four.
+/// Numbers of operands in `%a, %a_scales, %b, %b_scales : types`: two without
+/// scales, three with one scaled operand, or four.
 static constexpr size_t kNumbers = 2, kWithScales = 4;
 
-/// Of three operands, whether a has the scales: the second is such, or the
-/// third is certainly none.
+/// Returns true if the scales among three operands belong to a: the second is a
+/// scale type, or the third cannot be.
 static bool isScalesOfA(ArrayRef<Type> types) {
   auto element = [&](size_t i) { return getElementTypeOrSelf(types[i]); };
   auto isNumber = [&](size_t i) {
@@ -98,8 +98,8 @@ static void printBlockSize(OpAsmPrinter &printer, Operation *,
 #define GET_OP_CLASSES
 #include "mx/Dialect/MX/IR/MXOps.cpp.inc"
 
-/// On memrefs an operation reads its inputs and writes its destinations; on
-/// tensors it has no effect.
+/// Adds reads of inputs and writes of destinations for memrefs; operations on
+/// tensors have no effects.
 static void
 getEffects(DestinationStyleOpInterface op, bool readsOuts,
            SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
@@ -116,7 +116,7 @@ getEffects(DestinationStyleOpInterface op, bool readsOuts,
   }
 }
 
-/// Results have the shapes of the destinations.
+/// Results are shaped like the destinations.
 static LogicalResult reifyShapes(OpBuilder &builder,
                                  DestinationStyleOpInterface op,
                                  ReifiedRankedShapedTypeDims &shapes) {
@@ -126,8 +126,8 @@ static LogicalResult reifyShapes(OpBuilder &builder,
   return success();
 }
 
-/// Sizes that are not known, and offsets, are checked when the operation runs;
-/// an operation that can fail then must not be moved to where it would not run.
+/// Forbids speculation of operations with dynamic sizes or offsets, whose
+/// checks at run time may fail.
 static Speculation::Speculatability
 getSpeculatability(DestinationStyleOpInterface op, Value offsets) {
   if (offsets || !op.hasPureTensorSemantics())
@@ -168,8 +168,8 @@ MX_DEFINE_INTERFACES(CombineOp, true, getRows())
 MX_DEFINE_INTERFACES(GroupRowsOp, false, Value())
 #undef MX_DEFINE_INTERFACES
 
-/// Ranks meet in every execution, in the order of the program; what a rank
-/// lacks stays as it was in `outs`.
+/// Ranks meet in every execution, in program order. Missing rows keep the
+/// contents of `outs`.
 static void
 getCollectiveEffects(DestinationStyleOpInterface op,
                      SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
@@ -200,7 +200,7 @@ MX_DEFINE_COLLECTIVE(AllGatherOp)
 MX_DEFINE_COLLECTIVE(AllToAllOp)
 #undef MX_DEFINE_COLLECTIVE
 
-/// Each expert group of rows has a matrix of its own.
+/// Each expert group of rows uses its own matrix of B.
 static int64_t getLogicalRankOfB(MatmulOpInterface op) {
   switch (op.getRaggedOrNone()) {
   case RaggedKind::None:
@@ -259,7 +259,7 @@ SmallVector<QuantizeSource> FusedQuantizeOp::getSources() {
       sources.push_back({input, Value(), type});
       continue;
     }
-    // The verifier asks too, and may find less than there should be.
+    // Also called by the verifier, on invalid operations.
     Type numberType = BFloat16Type::get(getContext());
     if (prologue)
       numberType = i < prologue->getNumArguments()
@@ -291,7 +291,7 @@ Type FusedQuantizeOp::getDequantizedType(unsigned i) {
   return isa<NoneType>(type) ? Type() : type;
 }
 
-/// How many of the first `end` destinations, or of all, are dequantized.
+/// Returns the number of dequantized destinations among the first `end`.
 static unsigned countDequantized(FusedQuantizeOp op, unsigned end) {
   unsigned count = 0;
   if (op.getDequantized())

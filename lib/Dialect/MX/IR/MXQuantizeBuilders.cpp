@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A front end names the input and a format; the destinations follow.
+// Builders create destinations from the input and a format.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,7 @@
 using namespace mlir;
 using namespace mx;
 
-/// `left op right`, folded if both are known.
+/// Computes `left op right`, folding constants.
 template <typename Op>
 static OpFoldResult compute(OpBuilder &builder, Location loc, OpFoldResult left,
                             int64_t right) {
@@ -24,7 +24,7 @@ static OpFoldResult compute(OpBuilder &builder, Location loc, OpFoldResult left,
   return getAsOpFoldResult(builder.createOrFold<Op>(loc, a, b));
 }
 
-/// The capacity of a ragged reduction over `total` elements.
+/// Returns the capacity of a ragged reduction over `total` elements.
 static OpFoldResult getCapacity(OpBuilder &builder, Location loc,
                                 OpFoldResult total, int64_t groups) {
   OpFoldResult most = compute<arith::AddIOp>(

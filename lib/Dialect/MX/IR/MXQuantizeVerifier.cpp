@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// As in MXVerifiers.cpp, checks have the numbers of docs/reference/Spec.md.
+// Numbers beside checks are those of docs/reference/Spec.md.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,8 +44,8 @@ static LogicalResult verifyExperts(OpT op, const Named &input) {
   return success();
 }
 
-/// Checks the types of the elements and scales of one value and axis. The block
-/// follows from the scales unless it is given.
+/// Checks the element and scale types of a value and axis. The block follows
+/// from the scales unless given.
 static LogicalResult verifyWrittenTypes(Operation *op, Named elements,
                                         Named scales,
                                         std::optional<int64_t> block = {}) {
@@ -64,7 +64,7 @@ static LogicalResult verifyWrittenTypes(Operation *op, Named elements,
                      block.value_or(format->blockSize));
 }
 
-/// Checks the recipe and the shapes of one value and axis. Blocks divide a
+/// Checks the recipe and the shapes of a value and axis. Blocks divide a
 /// dimension of `blockedOperand`.
 template <typename OpT>
 static LogicalResult verifyDestination(OpT op, unsigned index, Type scaleType,
@@ -152,12 +152,12 @@ LogicalResult QuantizeOp::verify() {
 // mx.fused_quantize
 //===----------------------------------------------------------------------===//
 
-/// The type that is quantized, or that a region gets.
+/// Returns true for types of quantized values and prologue arguments.
 static bool isNumber(Type type) {
   return isa<Float32Type, BFloat16Type, Float16Type>(type);
 }
 
-/// The scales of an input that is quantized already.
+/// Checks the scales of a quantized input.
 static LogicalResult verifyInputScales(FusedQuantizeOp op,
                                        const QuantizeSource &source) {
   Named input{source.tensor, "input"}, scales{source.scales, "input_scales"};
@@ -172,7 +172,7 @@ static LogicalResult verifyInputScales(FusedQuantizeOp op,
                       RaggedKind::None, /*groups=*/0);
 }
 
-/// There are inputs, of one shape, and only a prologue takes several.
+/// Requires inputs of equal shape; several inputs require a prologue.
 static LogicalResult verifyInputs(FusedQuantizeOp op) {
   size_t count = op.getInputs().size();
   bool hasPrologue = !op.getPrologue().empty();
@@ -187,8 +187,8 @@ static LogicalResult verifyInputs(FusedQuantizeOp op) {
   return success();
 }
 
-/// Inputs of elements have scales. Without a prologue rows are copied, and no
-/// operand says what NVFP4's elements are multiplied by.
+/// Requires scales for quantized inputs. Without a prologue rows are copied,
+/// and NVFP4 is refused because its tensor factor is unknown.
 static LogicalResult verifyInputScales(FusedQuantizeOp op) {
   int64_t found = op.getInputScales().size();
   int64_t expected = 0;
@@ -216,8 +216,8 @@ static LogicalResult verifyInputScales(FusedQuantizeOp op) {
   return success();
 }
 
-/// What the prologue takes and yields. `numValues` is set to the number of
-/// tensors that are quantized.
+/// Verifies arguments and results of the prologue. Sets `numValues` to the
+/// number of quantized tensors.
 static LogicalResult verifyPrologue(FusedQuantizeOp op, size_t &numValues) {
   SmallVector<Type> elements;
   for (const QuantizeSource &source : op.getSources()) {
@@ -225,7 +225,7 @@ static LogicalResult verifyPrologue(FusedQuantizeOp op, size_t &numValues) {
       return op.emitOpError("expected the prologue's argument of a quantized "
                             "input to be f32, bf16 or f16, found ")
              << source.numberType;
-    // Where the argument is missing, any of them may be expected.
+    // For a missing argument, name any of its possible types.
     if (!source.numberType) {
       elements.push_back(Float32Type::get(op.getContext()));
       continue;
@@ -251,7 +251,8 @@ static LogicalResult verifyPrologue(FusedQuantizeOp op, size_t &numValues) {
   return success();
 }
 
-/// Concatenated values: several of one type, whose columns no groups divide.
+/// Requires several concatenated values of a common type, and no expert groups
+/// along columns.
 static LogicalResult verifyConcat(FusedQuantizeOp op, size_t numValues) {
   if (numValues < 2) // fused_quantize C16
     return op.emitOpError("expected a prologue that yields 2 values or more "
@@ -269,7 +270,7 @@ static LogicalResult verifyConcat(FusedQuantizeOp op, size_t numValues) {
   return success();
 }
 
-/// There is one entry for each destination, and some of them are dequantized.
+/// Requires an entry for each destination, at least one of them dequantized.
 static LogicalResult verifyDequantized(FusedQuantizeOp op,
                                        size_t numDestinations) {
   ArrayRef<Attribute> entries = op.getDequantizedAttr().getValue();
@@ -285,7 +286,7 @@ static LogicalResult verifyDequantized(FusedQuantizeOp op,
   return success();
 }
 
-/// There is a factor for each dequantized destination of NVFP4, or none.
+/// Checks for a factor of each dequantized destination, or none, with NVFP4.
 static LogicalResult verifyDecodeFactors(FusedQuantizeOp op) {
   size_t found = op.getDecodeFactors().size(), all = op.getNumDequantized();
   if (found && found != all) // fused_quantize C21
@@ -297,7 +298,7 @@ static LogicalResult verifyDecodeFactors(FusedQuantizeOp op) {
   return success();
 }
 
-/// What is written in place of elements and scales.
+/// Verifies a dequantized destination.
 static LogicalResult verifyDequantizedOut(FusedQuantizeOp op, unsigned index) {
   Named out{op.getElements(index), "outs"};
   Type type = op.getElementType(index);
@@ -315,7 +316,7 @@ static LogicalResult verifyDequantizedOut(FusedQuantizeOp op, unsigned index) {
   return verifyNoEncoding(op, out);
 }
 
-/// What is copied has the format that the input has, a scale for each row.
+/// Requires the input's format for copied rows, with a scale for each row.
 static LogicalResult verifyCopied(FusedQuantizeOp op, unsigned index) {
   Type input = getElementTypeOrSelf(op.getInput()),
        found = op.getElementType(index);
@@ -334,7 +335,7 @@ static LogicalResult verifyCopied(FusedQuantizeOp op, unsigned index) {
   return success();
 }
 
-/// Types and shapes of what is written of one value and axis.
+/// Verifies types and shapes of the destinations of a value and axis.
 static LogicalResult verifyWritten(FusedQuantizeOp op, unsigned index) {
   LogicalResult types =
       op.isDequantized(index)

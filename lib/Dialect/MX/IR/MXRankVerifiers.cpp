@@ -1,8 +1,8 @@
-//===- MXRankVerifiers.cpp - Checks of operations of rank groups ----------===//
+//===- MXRankVerifiers.cpp - Verifiers of rank group operations -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Each check has the number of the constraint in docs/reference/Spec.md.
+// Numbers beside checks are those of docs/reference/Spec.md.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::detail;
 
-/// Choices of a token, at most.
+/// Maximum number of experts per token.
 static constexpr int64_t kMostChoices = 32;
 
 //===----------------------------------------------------------------------===//
@@ -35,7 +35,7 @@ LogicalResult RankGroupOp::verify() {
   return success();
 }
 
-/// The group that an operation names, or null after an error.
+/// Returns the referenced rank group, or null after an error.
 static RankGroupOp findRankGroup(Operation *op, FlatSymbolRefAttr name,
                                  SymbolTableCollection &symbols) {
   Operation *symbol = symbols.lookupNearestSymbolFrom(op, name);
@@ -48,7 +48,7 @@ static RankGroupOp findRankGroup(Operation *op, FlatSymbolRefAttr name,
   return group;
 }
 
-/// That the array has as many rows as the windows of the group.
+/// Requires as many rows as the windows of the rank group.
 static LogicalResult verifyRows(Operation *op, RankGroupOp group,
                                 const Named &window) {
   if (window.rank() < 2 || window.dim(0) != group.getRows()) // groups C2
@@ -73,7 +73,7 @@ static LogicalResult verifyRows(Operation *op, RankGroupOp group,
   return verifyNoEncoding(op, window);
 }
 
-/// The window that an array is in, or null where that is not known.
+/// Returns the window of an array, or null if unknown.
 static WindowOp findWindow(Value array) {
   while (Operation *op = array.getDefiningOp()) {
     if (auto window = dyn_cast<WindowOp>(op))
@@ -90,7 +90,7 @@ static WindowOp findWindow(Value array) {
   return {};
 }
 
-/// That the array can be written by the ranks of the group.
+/// Requires an array that the ranks of the group can write.
 static LogicalResult verifyWindow(Operation *op, RankGroupOp group,
                                   const Named &window) {
   if (failed(verifyRows(op, group, window)))
@@ -118,7 +118,7 @@ LogicalResult WindowOp::verifySymbolUses(SymbolTableCollection &symbols) {
 // Collectives
 //===----------------------------------------------------------------------===//
 
-/// Of a tensor with a row for each token: the window, and what it receives.
+/// Verifies the window of a tensor with a row for each token, and its receiver.
 static LogicalResult verifyPayload(Operation *op, RankGroupOp group,
                                    const Named &payload, const Named &window) {
   if (failed(verifyWindow(op, group, window)))
@@ -136,7 +136,7 @@ static LogicalResult verifyPayload(Operation *op, RankGroupOp group,
   return verifyNoEncoding(op, payload);
 }
 
-/// That each rank has equally many experts, and of the tokens' choices.
+/// Verifies the experts per rank, and the ids of the tokens' choices.
 static LogicalResult verifyExperts(Operation *op, RankGroupOp group,
                                    int64_t experts, const Named &ids) {
   // groups C6
@@ -147,7 +147,7 @@ static LogicalResult verifyExperts(Operation *op, RankGroupOp group,
            << experts;
   if (failed(verifyRank(op, ids, 2))) // groups C7
     return failure();
-  if (ids.dim(1) < 1 || ids.dim(1) > kMostChoices) // also where not known
+  if (ids.dim(1) < 1 || ids.dim(1) > kMostChoices) // dynamic sizes too
     return errorAt(op, ids) << "expected 1 to " << kMostChoices
                             << " choices, a known number, as dimension 1 of "
                                "ids, found "
@@ -178,7 +178,7 @@ LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
-/// What both ways back share.
+/// Common checks of collect and collect_pairs.
 template <typename Op>
 static LogicalResult verifyCollect(Op op, SymbolTableCollection &symbols) {
   RankGroupOp group = findRankGroup(op, op.getGroupAttr(), symbols);

@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The constraints that types and traits cannot express. Each is numbered in
-// docs/reference/Spec.md, the number stands beside its check, and
-// test/Dialect/MX/IR/<op>-invalid.mlir has a function named after it. Dynamic
-// sizes are not checked here but where the operation runs.
+// Checks constraints beyond types and traits. Numbers beside checks are those
+// of docs/reference/Spec.md, with tests in
+// test/Dialect/MX/IR/<op>-invalid.mlir. Dynamic sizes are checked at run time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,8 +31,8 @@ LogicalResult AmaxOp::verify() {
 // Dequantize
 //===----------------------------------------------------------------------===//
 
-/// The shape and the layout of the scales of an input of elements, and of the
-/// groups that divide it.
+/// Checks shape and layout of the scales of an input, and the expert groups
+/// that divide it.
 template <typename Op>
 static LogicalResult verifyScalesOf(Op op, const Named &input,
                                     const Named &scales) {
@@ -73,8 +72,8 @@ LogicalResult DequantizeOp::verify() {
   if (failed(verifyRank(*this, out, rank))) // dequantize C9
     return failure();
   if (getPadded() && ragged != RaggedKind::Reduction) // dequantize C14
-    return emitOpError("expected padded with ragged = reduction only, whose "
-                       "segments have padding, found it with ragged = ")
+    return emitOpError(
+               "expected padded only with ragged = reduction, found ragged = ")
            << stringifyRaggedKind(ragged);
   SmallVector<int64_t> shape(out.type().getShape());
   if (ragged == RaggedKind::Reduction && !getPadded())
@@ -95,7 +94,7 @@ LogicalResult DequantizeOp::verify() {
 // Relayout
 //===----------------------------------------------------------------------===//
 
-/// The logical shape of one side, and what its layout says about groups.
+/// Verifies the logical shape of a side and the expert groups of its layout.
 static LogicalResult verifyRelayoutEncoding(RelayoutOp op, const Named &side) {
   auto tensor = dyn_cast<RankedTensorType>(side.type());
   if (tensor && tensor.getEncoding() &&
@@ -202,8 +201,8 @@ LogicalResult PackOperandOp::verify() {
                                << out.type();
   // pack_operand C5
   if (isa<MemRefType>(input.type()) && getInput() == getOuts()[0])
-    return emitOpError("expected another memref as outs than the input, whose "
-                       "elements change places, found the same one");
+    return emitOpError("expected outs in another memref than the input, found "
+                       "the same memref");
   // pack_operand C6
   if (!getScales() && input.elementType() != out.elementType())
     return errorAt(*this, out)
@@ -216,9 +215,8 @@ LogicalResult PackOperandOp::verify() {
                                << out.elementType();
   // pack_operand C7
   if (getOffsets() && (!getScales() || getRaggedOrNone() != RaggedKind::Rows))
-    return emitOpError(
-        "expected offsets of expert groups with scales and ragged = "
-        "rows, found them without");
+    return emitOpError("expected offsets only with scales and ragged = rows: "
+                       "leave out the offsets");
   // pack_operand C8
   if (failed(verifyRagged(*this, getRagged(), getOffsets())) ||
       (getRagged() && failed(verifyRank(*this, input, 2))))

@@ -1,9 +1,5 @@
-//===- Place.cpp - Where a message points ---------------------------------===//
+//===- Place.cpp - Source locations of messages ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
-//
-// See the header.
-//
 //===----------------------------------------------------------------------===//
 
 #include "mx/Dialect/MX/IR/Place.h"

@@ -1,9 +1,8 @@
-//===- MXBarDialect.cpp - Stages as addresses, barriers and parities ------===//
+//===- MXBarDialect.cpp - The mxbar dialect -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Registration, verifiers, names and folding of the level below rings. Numbers
-// beside checks are those of docs/reference/KernelOperations.md.
+// Numbers beside checks are those of docs/reference/KernelOperations.md.
 //
 //===----------------------------------------------------------------------===//
 
@@ -125,7 +124,7 @@ LogicalResult BufferAddressOp::verify() {
   return success();
 }
 
-/// The addresses of stages follow from the place of their ring.
+/// Checks that the ring is placed, because addresses of stages depend on it.
 static LogicalResult verifyRing(Operation *op, Value ring) {
   if (ring.getDefiningOp<PlacedRingOp>())
     return success();
@@ -156,8 +155,8 @@ LogicalResult AdvanceOp::verify() {
          << stages << " by mxbar.get_stage as first and end";
 }
 
-/// The lowering computes with the number of the stage, which stages with
-/// barriers in shared memory lack.
+/// The lowering uses the stage number, which is unavailable for stages with
+/// barriers in shared memory.
 LogicalResult PreviousStageOp::verify() {
   RingType ring = getStage().getType().getRing();
   if (ring.getStages() == 2 && ring.getSpace() == Space::Tmem)
@@ -167,7 +166,7 @@ LogicalResult PreviousStageOp::verify() {
          << ring;
 }
 
-/// A stage of the ring that stands beside it.
+/// Fails unless a stage belongs to the ring operand.
 static LogicalResult verifyOfRing(Operation *op, TypedValue<RingType> ring,
                                   TypedValue<StageType> stage) {
   if (failed(verifyRing(op, ring)))
@@ -245,8 +244,8 @@ LogicalResult CopyToColumnsOp::verify() {
 // Folding
 //===----------------------------------------------------------------------===//
 
-/// Returns a stage and the number of its steps to `stage`: at most `limit`,
-/// none of them before `origin`.
+/// Returns an earlier stage and the number of its steps to `stage`, at most
+/// `limit` and none before `origin`.
 static std::pair<Value, int64_t> stepBack(Value stage, int64_t limit,
                                           Value origin = {}) {
   int64_t steps = 0;
@@ -264,7 +263,7 @@ OpFoldResult NextStageOp::fold(FoldAdaptor) {
   return getStage().getType().getRing().getStages() == 1 ? getStage() : Value();
 }
 
-/// The stage after one that is known is known.
+/// Folds the successor of a constant stage.
 static LogicalResult stepFromConstant(NextStageOp op,
                                       PatternRewriter &rewriter) {
   auto known = op.getStage().getDefiningOp<GetStageOp>();
@@ -276,10 +275,9 @@ static LogicalResult stepFromConstant(NextStageOp op,
   return success();
 }
 
-/// A region whose steps together take all stages, or several times all, ends at
-/// the one with which it began. The steps themselves stay where they are: the
-/// same stage by another name, between them, would keep its addresses in
-/// registers.
+/// Folds the last stage of a region to the first, if its steps cycle through
+/// all stages. The steps themselves remain: replacing stages between them would
+/// keep addresses in registers.
 static LogicalResult stepsOverAllStages(NextStageOp op,
                                         PatternRewriter &rewriter) {
   auto [start, steps] =
@@ -294,8 +292,8 @@ static LogicalResult stepsOverAllStages(NextStageOp op,
   return success();
 }
 
-/// A loop whose rounds together take all stages, or several times all, ends at
-/// the one with which it began.
+/// Folds the final stage of a loop to its initial stage, if its iterations
+/// cycle through all stages.
 static LogicalResult loopOverAllStages(NextStageOp op,
                                        PatternRewriter &rewriter) {
   auto loop = dyn_cast<scf::ForOp>(op->getParentOp());

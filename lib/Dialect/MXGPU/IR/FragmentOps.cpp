@@ -1,9 +1,9 @@
-//===- FragmentOps.cpp - What threads hold in registers -------------------===//
+//===- FragmentOps.cpp - Verification of register fragments ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Verifiers of what the epilogue and quantizers read into registers, and write
-// to shared and global memory.
+// Covers loads into registers, and stores to shared and global memory, of
+// epilogues and quantizers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -68,7 +68,7 @@ LogicalResult mxgpu::verifyBlock(Operation *op, Type type) {
   return success();
 }
 
-/// A matrix whose elements are those of a value in registers.
+/// Fails unless `type` is a matrix with the elements of a register value.
 static LogicalResult verifyMatrix(Operation *op, MemRefType type,
                                   Type elementType) {
   if (type.getRank() != 2 || !type.getLayout().isIdentity()) // shared C13
@@ -143,9 +143,9 @@ LogicalResult TmaStoreOp::verify() {
       map.getSwizzle() != buffer.getSwizzle())
     return emitOpError("expected a map with the type and swizzle of ")
            << buffer << ", found " << map;
-  // Boxes are rows of a panel, each beginning where its swizzle does.
+  // Boxes are rows of a panel and start at a period of the swizzle.
   SmallVector<int64_t> shape(buffer.getShape());
-  // Dimensions in front of a matrix say which one it is.
+  // Leading dimensions select a matrix.
   ArrayRef<int64_t> box = map.getBox();
   while (box.size() > 2 && box.front() == 1)
     box = box.drop_front();
@@ -167,7 +167,7 @@ LogicalResult TmaStoreOp::verify() {
   if (number < 0 || number >= boxes) // tma_store C4
     return emitOpError("expected a box from 0 to ")
            << boxes - 1 << ", found " << number;
-  // PTX ISA, cp.reduce.async.bulk.tensor: what .add takes of these.
+  // Types of .add (PTX ISA, cp.reduce.async.bulk.tensor).
   if (getAdd() && !map.getElementType().isF32()) // tma_store C5
     return emitOpError("expected to add elements of f32, found ")
            << map.getElementType();
@@ -196,7 +196,7 @@ LogicalResult mxgpu::verifyWords(Operation *op, Type type) {
   return success();
 }
 
-/// What elements in registers are in memory: those of 4 or 6 bits are bytes.
+/// Returns the element type in memory: 4-bit and 6-bit elements are bytes.
 static Type getStoredType(Type vector) {
   Type element = cast<VectorType>(vector).getElementType();
   return element.getIntOrFloatBitWidth() < 8
@@ -305,7 +305,7 @@ LogicalResult QuantizeBlockOp::verify() {
   return success();
 }
 
-/// The slice of a vector that has one scale: all of it, or a row.
+/// Returns the slice of a vector with a common scale: the vector, or a row.
 static VectorType getBlockType(VectorType type) {
   return type.getRank() == 2 && !type.isScalable()
              ? VectorType::get(type.getShape().back(), type.getElementType())
@@ -360,8 +360,8 @@ LogicalResult PermuteBlockOp::verify() {
   return success();
 }
 
-/// A matrix of scales, or tiles of them, and one of its scales. A matrix that
-/// is read may be a slice.
+/// Verifies scales in memory, a matrix or tiles, against a scale in registers.
+/// A matrix that is only read may be a slice.
 static LogicalResult verifyMemoryScales(Operation *op, MemRefType type,
                                         Type scale, bool mayBeSlice) {
   bool isTiles = hasScaleTiles(type) && type.getShape().drop_front(2) ==
@@ -393,7 +393,7 @@ LogicalResult StoreScalesOp::verify() {
   if (failed(verifyMemoryScales(*this, cast<MemRefType>(getDest().getType()),
                                 getScale().getType(), /*mayBeSlice=*/false)))
     return failure();
-  // Four groups lie in a warp.
+  // A warp holds four groups.
   int64_t lanes = getLanes();
   if (lanes < 1 || lanes > 8 || !llvm::isPowerOf2_64(lanes)) // store_scales C1
     return emitOpError("expected groups of 1, 2, 4 or 8 lanes, found ")

@@ -1,8 +1,8 @@
-//===- FragmentViewOps.cpp - Rows, columns and places of fragments --------===//
+//===- FragmentViewOps.cpp - Verifiers and folders of fragment views ------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Verifiers and folders of operations that take fragments apart.
+// Operations that split, combine and reinterpret fragments.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,7 +44,7 @@ LogicalResult FragmentColumnOp::verify() {
   return verifyCoordinate(*this, layout.getRuns().size(), "run");
 }
 
-/// Where the thread does not matter.
+/// Folds to a constant if the column is the same for all threads.
 OpFoldResult FragmentColumnOp::fold(FoldAdaptor) {
   FragmentLayoutAttr layout = cast<FragmentType>(getFragment()).getLayout();
   if (llvm::any_of(layout.getThreads(),
@@ -60,7 +60,7 @@ static LogicalResult verifyRows(Operation *op, FragmentType fragment,
   VectorType expected = fragment.getRowType();
   if (failed(verifyVectorSize(op, expected))) // shared C10
     return failure();
-  // Elements of 4 and 6 bits are words in registers.
+  // Elements of 4 and 6 bits are packed into words.
   Type element = fragment.getElementType();
   bool isNarrow =
       isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 8;
@@ -158,8 +158,8 @@ LogicalResult EndPartialsOp::verify() {
   return success();
 }
 
-/// Checks that `slice` is `whole` without a mode of its registers that counts
-/// rows, and that the mode's value `last` exists.
+/// Checks that `slice` is `whole` without a register mode that counts rows, and
+/// that the mode includes the value `last`.
 static LogicalResult verifySliceOfRows(Operation *op, FragmentType whole,
                                        FragmentType slice, int64_t last) {
   std::optional<unsigned> mode =
@@ -167,8 +167,7 @@ static LogicalResult verifySliceOfRows(Operation *op, FragmentType whole,
   // extract_rows C1
   if (!mode || whole.getElementType() != slice.getElementType())
     return op->emitOpError("expected a slice of ")
-           << whole
-           << " whose layout lacks one mode of the registers, of rows, found "
+           << whole << " without one register mode that counts rows, found "
            << slice;
   ArrayRef<FragmentMode> values = whole.getLayout().getValues();
   // extract_rows C2
@@ -180,9 +179,9 @@ static LogicalResult verifySliceOfRows(Operation *op, FragmentType whole,
     below *= mode.size;
   // extract_rows C3
   if (int64_t inWord = whole.getElementsOfWord(); below % inWord != 0)
-    return op->emitOpError("expected a mode of rows above those of the ")
-           << inWord << " elements that share a register, found it above "
-           << below;
+    return op->emitOpError("expected a register mode of rows with a stride "
+                           "divisible by the ")
+           << inWord << " elements of a register, found stride " << below;
   return success();
 }
 

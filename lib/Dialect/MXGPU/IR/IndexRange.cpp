@@ -1,9 +1,5 @@
-//===- IndexRange.cpp - Values that an index can have ---------------------===//
+//===- IndexRange.cpp - Value ranges of index arithmetic ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
-//
-// See the header.
-//
 //===----------------------------------------------------------------------===//
 
 #include "mx/Dialect/MXGPU/IR/IndexRange.h"
@@ -35,7 +31,7 @@ std::optional<IndexRange> mx::mxgpu::getIndexRange(Value value) {
   std::optional<int64_t> first = getConstant(loop.getSingleLowerBound());
   std::optional<int64_t> end = getConstant(loop.getSingleUpperBound());
   std::optional<int64_t> step = getConstant(loop.getSingleStep());
-  // Of greater ones no sum could be formed.
+  // Sums of larger values would overflow.
   constexpr int64_t kMost = int64_t(1) << 60;
   if (!first || !end || !step || *step < 1 || *first < -kMost ||
       *first > kMost || *end < -kMost || *end > kMost)

@@ -1,9 +1,8 @@
-//===- KernelOps.cpp - Kernels, their roles and launches ------------------===//
+//===- KernelOps.cpp - Kernels, roles and launches ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Verification of kernels, of their parameters and roles, of operations that
-// must stand directly in one, and of what launches them.
+// Covers parameters, roles, operations directly in a kernel, and launches.
 //
 //===----------------------------------------------------------------------===//
 
@@ -75,7 +74,7 @@ SmallVector<KernelParameter> mx::mxgpu::getKernelParameters(Type type) {
 // Kernels and roles
 //===----------------------------------------------------------------------===//
 
-/// What a kernel can be passed: see convert-mxgpu-to-nvvm for how.
+/// Returns true for types of kernel parameters (convert-mxgpu-to-nvvm).
 static bool isParameter(Type type) {
   if (auto memref = dyn_cast<MemRefType>(type))
     return memref.isStrided() && !memref.getMemorySpace();
@@ -238,7 +237,7 @@ int64_t RoleOp::getNamedBarrier() {
   return std::distance(roles.begin(), llvm::find(roles, *this)) + 1;
 }
 
-/// What setmaxnreg can set.
+/// Checks the counts that setmaxnreg accepts.
 LogicalResult AssignWarpsOp::verify() {
   int64_t count = getRegisters().value_or(target::kSetMaxNRegMin);
   if (count >= target::kSetMaxNRegMin && count <= target::kSetMaxNRegMax &&
@@ -287,7 +286,7 @@ LogicalResult CtaRankOp::verify() {
       "expected to be inside a kernel with cluster(2) or cluster_splits(n)");
 }
 
-/// Returns true if `op` accesses no memory but that of the CTA.
+/// Returns true if `op` accesses only memory of the CTA.
 static bool isLocal(Operation &op) {
   auto effects = getEffectsRecursively(&op);
   return isa<RingOp>(op) ||
@@ -297,13 +296,13 @@ static bool isLocal(Operation &op) {
           }));
 }
 
-/// Set-up comes before; tensor maps are parameters, and rings occupy the memory
-/// of the CTA.
+/// Only set-up may precede: tensor maps are parameters, and rings are memory of
+/// the CTA.
 LogicalResult WaitDependenciesOp::verify() {
   if (failed(verifyInKernel(*this)))
     return failure();
   if (!isa<KernelOp>((*this)->getParentOp()))
-    return success(); // its set-up stands before
+    return success(); // set-up precedes
   for (Operation &op : *(*this)->getBlock()) {
     if (&op == getOperation())
       break;
@@ -327,8 +326,8 @@ LogicalResult ThreadIdOp::verify() { return verifyInRole(*this); }
 // On the host
 //===----------------------------------------------------------------------===//
 
-/// printf reads what its format names: anything but `%lld` and `%%` would read
-/// an argument that is not there.
+/// Allows only `%lld` and `%%`: printf would read missing arguments for other
+/// conversions.
 LogicalResult RequireOp::verify() {
   StringRef rest = getMessage();
   if (rest.contains('\0')) // require C1
@@ -347,8 +346,8 @@ LogicalResult RequireOp::verify() {
   return success();
 }
 
-/// Erases a check that always holds, and one whose condition an earlier check
-/// of the same block or of a block around it requires: the first message wins.
+/// Erases a check that always holds, or repeats the condition of an earlier
+/// check in the same or an enclosing block. The first message wins.
 LogicalResult RequireOp::canonicalize(RequireOp op, PatternRewriter &rewriter) {
   auto isEarlier = [&](Operation *user) {
     Operation *self = user->getBlock()->findAncestorOpInBlock(*op);
@@ -364,7 +363,7 @@ LogicalResult RequireOp::canonicalize(RequireOp op, PatternRewriter &rewriter) {
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   auto *callee =
       symbolTable.lookupNearestSymbolFrom(getOperation(), getKernelAttr());
-  // After the kernels are lowered they are llvm.func; launches are by then too.
+  // Callees are llvm.func after lowering; by then launches are lowered, too.
   auto kernel = dyn_cast_if_present<KernelOp>(callee);
   if (!kernel) // launch C1
     return emitOpError("expected a mxgpu.kernel, found ")

@@ -2,11 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Adds types, attributes and operations to a context; names the long ring
-// types by aliases so that a printed kernel can be read; has what TableGen
-// generates for operations, which are verified by subject: in KernelOps.cpp,
-// WorkOps.cpp, Rings.cpp and others. Whatever the IR, what verifies can be
-// lowered or refused with a message.
+// Registers types, attributes and operations, and prints long ring types as
+// aliases. Verifiers are in KernelOps.cpp, WorkOps.cpp, Rings.cpp and others.
+// Verified IR is lowered, or refused with a message.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +27,7 @@ struct MXGPUAsmInterface final : OpAsmDialectInterface {
   using OpAsmDialectInterface::OpAsmDialectInterface;
 
   AliasResult getAlias(Type type, raw_ostream &os) const override {
-    // A ring is known by who fills it.
+    // Name rings after their producer.
     if (auto ring = dyn_cast<RingType>(type))
       os << stringifyAsyncKind(ring.getProducer()) << "_ring";
     else if (auto stage = dyn_cast<StageType>(type))
@@ -71,8 +69,8 @@ Operation *MXGPUDialect::materializeConstant(OpBuilder &builder,
 }
 
 namespace {
-/// An attribute that operations of another dialect carry to the pass that
-/// builds kernels of them. This dialect knows them by name only.
+/// Discardable attribute of operations of another dialect, read by the pass
+/// that builds their kernels.
 struct CarriedAttribute {
   StringRef name, type;
   StringRef carriers[4]; // or fewer
@@ -102,7 +100,8 @@ static constexpr CarriedAttribute kCarried[] = {
      [](Attribute attribute) { return isa<StringAttr>(attribute); }},
 };
 
-/// One of the schedules fits whatever the sizes are, and each may run.
+/// Requires that some schedule applies to any sizes, and that each is
+/// reachable.
 static LogicalResult verifyCases(Operation *op, ArrayAttr cases) {
   if (op->hasAttr(kScheduleAttrName)) // carried_attributes C4
     return op->emitOpError("expected ") << kScheduleAttrName << " or "
@@ -121,7 +120,7 @@ static LogicalResult verifyCases(Operation *op, ArrayAttr cases) {
   return success();
 }
 
-/// "a", "a and b", or "a, b and c".
+/// Formats carriers as "a", "a and b", or "a, b and c".
 static std::string listCarriers(const CarriedAttribute &carried) {
   SmallVector<StringRef> names;
   llvm::copy_if(carried.carriers, std::back_inserter(names),
@@ -164,7 +163,7 @@ static void printRaster(OpAsmPrinter &printer, Operation *, RasterAttr raster) {
   raster.printBody(printer);
 }
 
-/// `static`, `single`, `clc(work tiles)`, `groups(work tiles)` or
+/// Parses `static`, `single`, `clc(work tiles)`, `groups(work tiles)` or
 /// `atomic_counter(work tiles, counter)`.
 static ParseResult
 parseScheduler(OpAsmParser &parser, UnitAttr &single,

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A schedule is a list of fields in any order; ScheduleRules.cpp has its rules.
+// Fields may be in any order. ScheduleRules.cpp verifies them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -70,7 +70,7 @@ static void printRaster(AsmPrinter &printer, RasterAttr raster) {
   raster.printBody(printer);
 }
 
-// As in MXDialect.cpp: g++ 12 does not follow the generated parser.
+// g++ 12 does not follow the generated parser, as in MXDialect.cpp.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
@@ -161,7 +161,7 @@ static ParseResult parseStrategy(AsmParser &parser,
   return success();
 }
 
-/// Parses what follows `name =`, or `name` alone.
+/// Parses a value after `name =`, or `name` alone.
 static ParseResult parseField(AsmParser &parser, StringRef name, SMLoc loc,
                               ScheduleFields &fields) {
   if (name == "pdl") {
@@ -177,7 +177,7 @@ static ParseResult parseField(AsmParser &parser, StringRef name, SMLoc loc,
     SMLoc valueLoc = parser.getCurrentLocation();
     if (parser.parseEqual() || parser.parseInteger(*integer))
       return failure();
-    // 0 stands for a choice that is still open and is not printed.
+    // 0 is an open choice, which is not printed.
     if (name == "stages" && *integer < 1)
       return parser.emitError(valueLoc, "expected 1 to ")
              << kMaxStages << " stages, found " << *integer;
@@ -256,7 +256,7 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
   return ScheduleAttr::get(context, fields);
 }
 
-/// What differs from its default, and always what a reader looks for first.
+/// Prints fields that differ from their defaults, and always the main fields.
 void ScheduleAttr::print(AsmPrinter &printer) const {
   const ScheduleFields defaults;
   auto printIntegers = [&](ArrayRef<int64_t> values) {

@@ -1,9 +1,8 @@
-//===- MXGPUSyntax.cpp - How mxgpu operations are written -----------------===//
+//===- MXGPUSyntax.cpp - Syntax of mxgpu operations -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Parsers and printers that are more than an assembly format, and the names
-// that make a printed kernel readable.
+// Custom parsers and printers, and value names for readable kernels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +22,7 @@ void RingOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), getName());
 }
 
-/// A stage is named after its ring, a view after its buffer.
+/// Names a stage after its ring, and a view after its buffer.
 static void setStageNames(Value ring, Value stage, ValueRange buffers,
                           OpAsmSetValueNameFn setName) {
   auto op = ring.getDefiningOp<RingOp>();
@@ -70,7 +69,7 @@ void ForEachKOp::getAsmBlockArgumentNames(Region &region,
   setArgumentNames(region, {"k", "extent", "first"}, setName);
 }
 
-/// An argument is named after what is done with it.
+/// Names arguments after their use.
 void KernelOp::getAsmBlockArgumentNames(Region &region,
                                         OpAsmSetValueNameFn setName) {
   for (BlockArgument argument : region.getArguments())
@@ -184,7 +183,7 @@ void KernelOp::print(OpAsmPrinter &printer) {
 // Loops
 //===----------------------------------------------------------------------===//
 
-/// Parses `(` names `)` and gives each the type at its position.
+/// Parses `(` names `)` with the types at the same positions.
 static ParseResult
 parseBodyArguments(OpAsmParser &parser, ArrayRef<Type> types,
                    SmallVectorImpl<OpAsmParser::Argument> &arguments) {

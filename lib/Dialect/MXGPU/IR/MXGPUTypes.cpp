@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Syntax and verification of tensor maps, buffers and scales; Rings.cpp has
-// those of rings.
+// Parses, prints and verifies tensor maps, buffers and scales. Rings.cpp does
+// so for rings.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,8 +33,8 @@ void MXGPUDialect::registerTypes() {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// `<` dimensions `x` type (`,` swizzle)? (`,` `padded`)? `>`, the body of maps
-/// and buffers.
+/// Body of maps and buffers: `<` dimensions `x` type (`,` swizzle)? (`,`
+/// `padded`)? `>`.
 struct ShapedBody {
   SmallVector<int64_t> shape;
   Type elementType;
@@ -79,7 +79,7 @@ int64_t mx::mxgpu::getSharedBits(Type elementType, bool padded) {
   return padded ? 8 : elementType.getIntOrFloatBitWidth();
 }
 
-/// Bits of all elements of a shape, which is known to be small.
+/// Returns the bits of all elements of a shape, without overflow checks.
 static int64_t getBits(ArrayRef<int64_t> shape, int64_t elementBits) {
   for (int64_t size : shape)
     elementBits *= size;
@@ -107,7 +107,7 @@ static LogicalResult verifyShape(function_ref<InFlightDiagnostic()> emitError,
       (elementType.getIntOrFloatBitWidth() % 8 && !isPackable))
     return emitError() << "expected elements of whole bytes, found "
                        << elementType;
-  // Far beyond any memory on a chip, and sums of such sizes do not overflow.
+  // Far beyond any on-chip memory, but sums of such sizes do not overflow.
   int64_t bits = getSharedBits(elementType, padded);
   // shared C32
   for (int64_t size : shape)
@@ -168,7 +168,7 @@ TensorMapType::verify(function_ref<InFlightDiagnostic()> emitError,
     if (size > target::kTensorMapMaxBox)
       return emitError() << "expected box dimensions of at most "
                          << target::kTensorMapMaxBox << ", found " << size;
-  // 6-bit elements are never dense in shared memory, and the padded types move
+  // 6-bit elements are never dense in shared memory, and padded types move
   // whole rows.
   // tensor_map C3
   if (elementType.getIntOrFloatBitWidth() == 6 && !padded)

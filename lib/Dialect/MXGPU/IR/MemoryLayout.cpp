@@ -1,8 +1,8 @@
-//===- MemoryLayout.cpp - Where a kernel's buffers lie --------------------===//
+//===- MemoryLayout.cpp - Addresses of a kernel's buffers -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Each memory is filled from its start, in the order of the header.
+// Allocates each memory from its start, in the order given in the header.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,7 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// The full and the empty barrier of a stage.
+/// Size of a stage's full and empty barriers.
 static constexpr int64_t kBarrierBytes = 2 * target::kMBarrierBytes;
 static constexpr llvm::StringLiteral kBarriersOf = "barriers of ";
 
@@ -50,8 +50,8 @@ int64_t Memory::take(MemoryItem item, int64_t alignment) {
   return items.back().offset;
 }
 
-/// The pattern of a swizzle repeats after 8 rows (PTX ISA, shared memory
-/// matrix descriptor: base offset 0).
+/// Returns the alignment of a buffer: swizzles repeat after 8 rows (PTX ISA,
+/// shared memory matrix descriptor: base offset 0).
 static int64_t getAlignment(BufferType buffer) {
   return std::max<int64_t>(8 * static_cast<int64_t>(buffer.getSwizzle()),
                            target::kTmaSmemAlignment);
@@ -62,7 +62,7 @@ bool mx::mxgpu::hasBarriersBehind(RingType type) {
          type.getConsumer() == AsyncKind::AsyncThreads;
 }
 
-/// Barriers are at multiples of 8 bytes, and two for each stage.
+/// Each stage has two barriers, aligned to 8 bytes.
 int64_t mx::mxgpu::getBarrierShift(int64_t stride) {
   unsigned zeros = llvm::countr_zero(static_cast<uint64_t>(stride));
   bool isPower = stride >> zeros == 1;
@@ -70,8 +70,8 @@ int64_t mx::mxgpu::getBarrierShift(int64_t stride) {
          llvm::Log2_64(isPower ? kBarrierBytes : target::kMBarrierBytes);
 }
 
-/// Slots one after the other, each with all its fields and barriers: what a
-/// stage needs lies at constant distances from its start.
+/// Places slots one after the other, each with all fields and barriers at
+/// constant offsets.
 RingPlace MemoryLayout::placeSlots(const RingRequest &ring) {
   RingPlace place;
   int64_t alignment = target::kMBarrierBytes;
@@ -82,7 +82,7 @@ RingPlace MemoryLayout::placeSlots(const RingRequest &ring) {
     place.offsets.push_back(
         smem.take({"", ring.name, name, 1, buffer.getSizeInBytes()},
                   place.offsets.empty() ? alignment : getAlignment(buffer)));
-  // Who starts the stores from them knows when they are empty.
+  // The thread that starts the stores tracks empty stages itself.
   bool isBehind = hasBarriersBehind(ring.type);
   if (!ring.type.isStaging() && !isBehind)
     place.barriers = smem.take({kBarriersOf, ring.name, "", 1, kBarrierBytes},
@@ -140,8 +140,8 @@ MemoryLayout::MemoryLayout(ArrayRef<RingRequest> ringRequests,
 // Kernels
 //===----------------------------------------------------------------------===//
 
-/// Returns how many copies of its stages a ring takes: one per warp that uses
-/// them if each warp has its own stages.
+/// Returns the number of copies of a ring's stages: one per warp for stages of
+/// warp scope.
 static int64_t getCopies(RingOp ring) {
   if (ring.getType().getScope() == Scope::Warp)
     for (Operation *user : ring.getResult().getUsers())
@@ -154,7 +154,7 @@ KernelMemory mx::mxgpu::placeMemory(KernelOp kernel) {
   SmallVector<RingRequest> rings;
   for (auto ring : kernel.getBody().getOps<RingOp>())
     rings.push_back({ring.getName(), ring.getType(), getCopies(ring)});
-  // Copies of one buffer of one ring share their columns: copies and MMAs of a
+  // Copies of the same ring buffer share their columns: copies and MMAs of a
   // thread execute in order.
   DenseMap<std::tuple<Value, unsigned, Type, int64_t>, size_t> known;
   SmallVector<ScalesRequest> scales;

@@ -1,10 +1,9 @@
-//===- OpChecks.h - Checks that verifiers share -----------------*- C++ -*-===//
+//===- OpChecks.h - Checks shared by verifiers ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What the verifiers of operations on stages and their buffers have in common.
-// Numbers beside checks, here and in all of mxgpu, are those of
-// docs/reference/KernelSpec.md.
+// Common checks of operations on stages and buffers. Numbers beside checks are
+// those of docs/reference/KernelSpec.md.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +16,7 @@
 
 namespace mx::mxgpu {
 
-/// A stage is a linear token: whoever gives it away must have taken it.
+/// Fails unless a stage, a linear token, comes from a matching take.
 template <typename TakeOp>
 llvm::LogicalResult verifyTakenBy(mlir::Operation *op, mlir::Value stage) {
   if (stage.getDefiningOp<TakeOp>())
@@ -26,12 +25,11 @@ llvm::LogicalResult verifyTakenBy(mlir::Operation *op, mlir::Value stage) {
   return op->emitOpError("expected a stage of ") << TakeOp::getOperationName();
 }
 
-/// The ring whose stage has `buffer`, where that is known: null for a view
-/// that no take of a stage gave.
+/// Returns the ring of `buffer`, or null for a view that no take returned.
 RingType findRing(mlir::Value buffer);
 
-/// Who fills a stage writes its buffers, who empties it reads them. Fails where
-/// the other one gave `buffer`.
+/// Fails unless `buffer` comes from the matching acquire (producer) or wait
+/// (consumer).
 template <typename TakeOp>
 llvm::LogicalResult verifyBufferOf(mlir::Operation *op, mlir::Value buffer) {
   mlir::Operation *take = buffer.getDefiningOp();
@@ -43,46 +41,43 @@ llvm::LogicalResult verifyBufferOf(mlir::Operation *op, mlir::Value buffer) {
          << TakeOp::getOperationName() << ", found one of " << take->getName();
 }
 
-/// Fails if `buffer` is known to be one of a ring that others than bulk stores
-/// empty.
+/// Fails if `buffer` is known to belong to a ring without bulk stores as
+/// consumer.
 llvm::LogicalResult verifyStaged(mlir::Operation *op, mlir::Value buffer);
 
-/// Fails unless a type is that of quantized elements, with E4M3 scales (NVFP4)
-/// or with E8M0 ones.
+/// Fails unless a type is legal for quantized elements with E4M3 scales (NVFP4)
+/// or E8M0 scales.
 llvm::LogicalResult verifyNarrow(mlir::Operation *op, mlir::Type element,
                                  const BlockFormat &format);
 
-/// Fails unless a type is a vector of one dimension with elements of whole
-/// bytes, as one thread reads or writes them.
+/// Fails unless a type is a 1-D vector with elements of whole bytes.
 llvm::LogicalResult verifyBlock(mlir::Operation *op, mlir::Type type);
 
-/// Fails where the threads of the role that an operation is in are not those of
-/// a fragment.
+/// Fails unless the enclosing role has the number of threads of a fragment.
 llvm::LogicalResult verifyHolders(mlir::Operation *op,
                                   FragmentLayoutAttr layout);
 
-/// Fails unless threads can move a fragment to or from `buffer` as boxes of its
-/// shape, and the buffer is a matrix or panels of one.
+/// Fails unless the shape of a fragment divides `buffer`, a matrix or panels of
+/// a matrix, into boxes that threads can access.
 llvm::LogicalResult verifyBox(mlir::Operation *op, BufferType buffer,
                               FragmentType type);
 
-/// Fails unless rows of a buffer are as long as its swizzle, if it has one.
+/// Fails unless rows of a swizzled buffer are as long as the swizzle.
 llvm::LogicalResult verifySwizzledRows(mlir::Operation *op, BufferType buffer);
 
-/// Rows and columns of a matrix in shared memory, panels side by side; columns
-/// count elements of a fragment, of which a byte may hold two.
+/// Returns rows and columns of a matrix in shared memory, with panels side by
+/// side. Columns count fragment elements; a byte may hold two.
 llvm::SmallVector<int64_t, 2> getMatrixShape(BufferType buffer,
                                              mlir::Type element);
 
-/// Fails unless a type is a vector of one dimension that fills 32-bit words.
+/// Fails unless a type is a 1-D vector that fills 32-bit words.
 llvm::LogicalResult verifyWords(mlir::Operation *op, mlir::Type type);
 
-/// Fails unless an operation stands directly in a kernel, or in the function
-/// that it becomes.
+/// Fails unless the parent of an operation is a kernel or a lowered kernel.
 llvm::LogicalResult verifyInKernel(mlir::Operation *op);
 
-/// Fails where an operation of a kernel stands outside its roles. Functions
-/// that kernels become have none.
+/// Fails if an operation of a kernel is outside its roles. Lowered kernels have
+/// no roles.
 llvm::LogicalResult verifyInRole(mlir::Operation *op);
 
 } // namespace mx::mxgpu

@@ -1,9 +1,8 @@
-//===- OperandOps.cpp - Operands of matrix instructions in registers ------===//
+//===- OperandOps.cpp - Verifiers of register operand operations ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Verifiers of what makes operands of matrix instructions from what threads
-// hold.
+// Covers conversions of register fragments to operands of matrix instructions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,11 +14,11 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Half of the columns of the smallest block that a format has, as a part of a
-/// permuted tile has half of the columns of a block.
+/// Half of the smallest block size: a part of a permuted tile holds half of the
+/// columns of a block.
 static constexpr int64_t kSmallestBlock = 8;
 
-/// Types of the elements and of their scales.
+/// Checks the types of elements and scales.
 static LogicalResult verifyFormats(DequantizeFragmentOp op, Type element,
                                    Type scale) {
   const BlockFormat *format = findBlockFormat(scale);
@@ -34,8 +33,8 @@ static LogicalResult verifyFormats(DequantizeFragmentOp op, Type element,
          << scale << ", found " << element;
 }
 
-/// Whether threads hold the same elements in both layouts, pairs of them in the
-/// same order.
+/// Returns true if threads hold the same elements in both layouts, with pairs
+/// in the same order.
 static bool isReordered(FragmentLayoutAttr from, FragmentLayoutAttr to) {
   ArrayRef<FragmentMode> old = from.getValues(), values = to.getValues();
   return from.getThreads() == to.getThreads() &&

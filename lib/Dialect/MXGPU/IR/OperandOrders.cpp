@@ -42,8 +42,7 @@ LogicalResult KOrderAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                      << 2 * kReductionMultiple << " columns, found " << block;
 }
 
-/// Thread t has run t of the block; pair i of each thread comes after pair
-/// i - 1 of all of them.
+/// Thread t owns run t of the block; pairs i of all threads follow pairs i - 1.
 OperandTiles KOrderAttr::getTiles() const {
   AffineExpr row, place;
   bindDims(getContext(), row, place);

@@ -1,9 +1,9 @@
-//===- Rings.cpp - Rings and the operations on their stages ---------------===//
+//===- Rings.cpp - Rings and operations on stages -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The type says what can fill the stages of a ring, and what can empty them.
-// The operations make rings, and acquire, commit and release their stages.
+// The type names the producer and the consumer of stages. The operations create
+// rings, and acquire, commit and release stages.
 //
 //===----------------------------------------------------------------------===//
 
@@ -82,8 +82,8 @@ Type RingType::parse(AsmParser &parser) {
   }
   if (parser.parseGreater())
     return {};
-  // With the types of the generated builder: another one would need the type's
-  // storage, which only MXGPUTypes.cpp has.
+  // Use the parameter types of the generated builder: others would need the
+  // type's storage, which only MXGPUTypes.cpp includes.
   return parser.getChecked<RingType>(
       parser.getContext(), stages, ArrayRef<StringAttr>(names),
       ArrayRef<BufferType>(buffers), producer, producerThreads, consumer,
@@ -109,9 +109,9 @@ void RingType::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
-/// Bytes by which a producer tells of a work tile; 0 for others. Of cluster
-/// launch control an answer (PTX ISA, clusterlaunchcontrol.try_cancel), else
-/// one access of a thread, or two.
+/// Returns the bytes of a work tile from `producer`, or 0 for other producers:
+/// the answer of cluster launch control (PTX ISA,
+/// clusterlaunchcontrol.try_cancel), or one or two accesses of a thread.
 static int64_t getWorkTileBytes(AsyncKind producer) {
   switch (producer) {
   case AsyncKind::Clc:
@@ -124,7 +124,7 @@ static int64_t getWorkTileBytes(AsyncKind producer) {
   }
 }
 
-/// What each kind can fill and empty.
+/// Returns true if the kind can fill such stages.
 static bool canFill(AsyncKind asyncKind, Space space, Scope scope) {
   switch (asyncKind) {
   case AsyncKind::BulkCopy:
@@ -172,7 +172,7 @@ static bool canEmpty(AsyncKind asyncKind, Space space, AsyncKind producer,
   return false;
 }
 
-/// Two accumulators of which the second begins before the first ends.
+/// Checks two accumulators that share columns.
 static LogicalResult verifyOverlap(function_ref<InFlightDiagnostic()> emitError,
                                    int64_t stages, ArrayRef<BufferType> buffers,
                                    int64_t overlap) {
@@ -264,7 +264,7 @@ int64_t RingType::getTransactionBytes() const {
 
 LogicalResult RingOp::verify() { return verifyInKernel(*this); }
 
-/// A role keeps its place in a ring that it knows by name.
+/// Requires a ring by name, since a role keeps its position per ring.
 static LogicalResult verifyTake(Operation *op, Value ring) {
   if (!ring.getDefiningOp<RingOp>()) // shared C4
     return op->emitOpError("expected a ring made in the kernel");
@@ -287,7 +287,7 @@ LogicalResult ConsumerReleaseOp::verify() {
 
 LogicalResult ConsumerTailOp::verify() { return verifyTake(*this, getRing()); }
 
-/// The token, then a view of each buffer.
+/// Infers a token and a view of each buffer.
 static LogicalResult inferTaken(MLIRContext *context, ValueRange operands,
                                 SmallVectorImpl<Type> &types) {
   auto ring = dyn_cast<RingType>(operands.front().getType());
@@ -321,7 +321,7 @@ LogicalResult ConsumerWaitOp::inferReturnTypes(MLIRContext *context,
 using Effects =
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>;
 
-/// A stage changes hands: its buffers belong to another role before or after.
+/// Models the transfer of a stage: its buffers change their owner.
 static void addHandover(RingType ring, Effects &effects) {
   SideEffects::Resource *memory = SharedMemory::get();
   if (ring.getSpace() == Space::Tmem)

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// They need neither element types nor a chip;
-// mx/Conversion/MXToMXGPU/Schedule.h declares those that do, and
-// MXGPUStrategies.td those of strategies' fields.
+// Rules without element types and chips. mx/Conversion/MXToMXGPU/Schedule.h
+// declares rules with them, MXGPUStrategies.td rules of strategies' fields.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +14,7 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Rows, columns and reduction elements of a tile.
+/// Checks rows, columns and reduction elements of a tile.
 static LogicalResult verifyTile(function_ref<InFlightDiagnostic()> emitError,
                                 ArrayRef<int64_t> tile) {
   // schedule C2

@@ -1,4 +1,4 @@
-//===- ScheduleRules.h - Rules of numbers in a schedule -------------------===//
+//===- ScheduleRules.h - Rules of schedule fields -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -9,11 +9,11 @@
 
 namespace mx::mxgpu {
 
-/// Fails unless `value` is from 1 to kMaxStages, which no memory exceeds.
+/// Fails unless `value` is from 1 to kMaxStages, which exceeds any memory.
 llvm::LogicalResult
 verifyCount(llvm::function_ref<mlir::InFlightDiagnostic()> emitError,
             int64_t value, llvm::StringRef what);
-/// Fails unless `value` is one of two or more choices.
+/// Fails unless `value` is among the choices, of which there are at least two.
 llvm::LogicalResult
 verifyChoice(llvm::function_ref<mlir::InFlightDiagnostic()> emitError,
              int64_t value, llvm::ArrayRef<int64_t> choices,

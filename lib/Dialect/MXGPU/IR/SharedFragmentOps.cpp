@@ -1,10 +1,10 @@
-//===- SharedFragmentOps.cpp - Fragments from and to shared memory --------===//
+//===- SharedFragmentOps.cpp - Fragments in shared memory -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Verification of what the threads of a role read of operands and scales. The
-// rules make the bits of a place those of its box, of the thread and of the
-// register, each apart from the others: nothing is carried between them.
+// Covers reads of operands and scales by the threads of a role. The rules keep
+// the address bits of box, thread and register disjoint, so that no carry
+// crosses them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ using namespace mx::mxgpu;
 // Elements
 //===----------------------------------------------------------------------===//
 
-/// Elements of a fragment's type in each of a buffer's.
+/// Returns the number of fragment elements per buffer element.
 static int64_t getPerElement(BufferType buffer, Type element) {
   return buffer.getElementType().getIntOrFloatBitWidth() /
          getStoredBits(element);
@@ -36,7 +36,7 @@ SmallVector<int64_t, 2> mxgpu::getMatrixShape(BufferType buffer, Type element) {
   return {shape[1], shape[0] * columns};
 }
 
-/// Columns lie in one panel, or are those of several.
+/// Requires columns within a panel, or whole panels.
 static LogicalResult verifyBoxShape(Operation *op, BufferType buffer,
                                     FragmentType type) {
   auto [rows, columns] = std::pair(type.getRows(), type.getColumns());
@@ -106,7 +106,7 @@ LogicalResult mxgpu::verifyBox(Operation *op, BufferType buffer,
   return success();
 }
 
-/// A coordinate that is known is one of a box.
+/// Requires a constant coordinate to be that of a box.
 static LogicalResult verifyCoordinate(Operation *op, Value coordinate,
                                       int64_t step, int64_t end,
                                       StringRef name) {
@@ -119,7 +119,7 @@ static LogicalResult verifyCoordinate(Operation *op, Value coordinate,
          << ", found " << *known;
 }
 
-/// What ldmatrix loads, from addresses that are multiples of 16.
+/// Verifies loads by ldmatrix, from multiples of 16 bytes.
 static LogicalResult verifyMatrices(LoadFragmentOp op, BufferType buffer,
                                     FragmentType type) {
   int64_t bits = getStoredBits(type.getElementType());
@@ -179,14 +179,15 @@ mxgpu::getScaleTiles(BufferType buffer) {
   return std::pair(shape[0], shape[1]);
 }
 
-/// A box divides a tile or consists of whole ones, and boxes divide the matrix.
+/// Returns true if a box divides a tile or consists of whole tiles, and boxes
+/// divide the matrix.
 static bool isBoxOf(int64_t size, int64_t tile, int64_t matrix) {
   return (tile % size == 0 || size % tile == 0) && matrix % size == 0;
 }
 
-/// Rows that may begin in the middle of a tile, or at one: tiles and half of
-/// one, of which the matrix has the other half. Those of a thread lie so close
-/// that wherever its first one is, the others are as far from it in memory.
+/// Returns true if rows may start at a tile or in its middle: whole tiles and
+/// half a tile, of which the matrix holds the other half. The distances between
+/// a thread's rows in memory must not depend on its first row.
 static bool mayBeginInTile(FragmentLayoutAttr layout, int64_t allRows) {
   constexpr int64_t kHalf = kScaleTileRows / 2;
   int64_t rows = layout.getShape().first;

@@ -1,9 +1,8 @@
-//===- TensorCoreOps.cpp - Loads, scale copies, tensor maps ---------------===//
+//===- TensorCoreOps.cpp - Loads, scale copies and tensor maps ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What the copy engine can take, as verifiers. The rules of instructions are
-// those of mx/Target, so that they stand there once.
+// Covers operands of the copy engine. Rules of instructions are in mx/Target.
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,7 +57,7 @@ LogicalResult mxgpu::verifyLoad(Operation *op, TensorMapType map, size_t coords,
     return op->emitOpError("expected a map with swizzle ")
            << stringifySwizzle(buffer.getSwizzle()) << ", found "
            << stringifySwizzle(map.getSwizzle());
-  // The bytes that a ring waits for follow from its own elements.
+  // The byte count of a ring follows from its own element types.
   // tma_load C6
   if (map.getElementType() != buffer.getElementType() ||
       map.getPadded() != buffer.getPadded())

@@ -1,9 +1,5 @@
-//===- TensorMaps.cpp - Tensor maps as the driver takes them --------------===//
+//===- TensorMaps.cpp - Tensor maps of the driver -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
-//
-// See the header.
-//
 //===----------------------------------------------------------------------===//
 
 #include "mx/Dialect/MXGPU/IR/TensorMaps.h"

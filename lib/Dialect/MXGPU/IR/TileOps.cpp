@@ -1,9 +1,8 @@
-//===- TileOps.cpp - Tiles in shared memory that threads share out --------===//
+//===- TileOps.cpp - Tiles in shared memory -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Verification of the operations by which each thread of a role takes a
-// fragment of a tile, and gives one of the results.
+// Covers operations that load a thread's fragment of a tile and store results.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,8 +41,8 @@ LogicalResult mxgpu::verifySwizzledRows(Operation *op, BufferType buffer) {
   return success();
 }
 
-/// A fragment's rows are moved 16 bytes at a time, or by one access of 4 or 8:
-/// neither crosses a chunk of the swizzle.
+/// Requires rows of 4, 8 or a multiple of 16 bytes, so that no access crosses a
+/// chunk of the swizzle.
 static LogicalResult verifyFragment(Operation *op, BufferType buffer,
                                     VectorType type) {
   if (failed(verifyVectorSize(op, type))) // shared C10
@@ -89,7 +88,7 @@ LogicalResult LoadSharedOp::verify() {
                         cast<VectorType>(getType()));
 }
 
-/// A warp's rows of a fragment, in a buffer of its own.
+/// Checks a warp's rows of a fragment in a private buffer.
 static LogicalResult verifyWarpRows(StoreSharedOp op, BufferType buffer,
                                     FragmentType type) {
   FragmentLayoutAttr layout = type.getLayout();
@@ -123,7 +122,7 @@ static LogicalResult verifyWarpRows(StoreSharedOp op, BufferType buffer,
   return success();
 }
 
-/// A fragment of all threads of a role, in a buffer that they share.
+/// Checks a fragment of all threads of a role in a shared buffer.
 static LogicalResult verifyRoleFragment(StoreSharedOp op, BufferType buffer,
                                         FragmentType type) {
   if (failed(verifyHolders(op, type.getLayout())) ||
@@ -208,7 +207,7 @@ LogicalResult BulkStoreOp::verify() {
       return emitOpError("expected a tile below ")
              << tiles << ", found " << *tile;
   }
-  // PTX ISA, cp.async.bulk: sizes and addresses in multiples of 16 bytes.
+  // PTX ISA, cp.async.bulk: sizes and addresses are multiples of 16 bytes.
   int64_t bytes = dest.getElementTypeBitWidth() / 8;
   for (int64_t size : dest.getShape().drop_front(getCoords().size()))
     bytes *= ShapedType::isDynamic(size) ? 0 : size;
@@ -266,7 +265,7 @@ LogicalResult QuantizeColumnsOp::verify() {
            << block << " rows of some columns of bf16, f16 or f32, found "
            << input;
   int64_t columns = input.getDimSize(1);
-  // The words of QuantizeMath.
+  // Words of QuantizeMath.
   // quantize_columns C3
   if (columns * input.getElementTypeBitWidth() != 32)
     return emitOpError("expected columns whose rows are words of 32 bits, "

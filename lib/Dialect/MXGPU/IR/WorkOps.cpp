@@ -1,9 +1,8 @@
-//===- WorkOps.cpp - Tile schedulers and their loops ----------------------===//
+//===- WorkOps.cpp - Tile schedulers and loops ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Verification of tile schedulers, of the loop over work tiles, and of the loop
-// over the reduction.
+// Verifiers of tile schedulers and of loops over work tiles and the reduction.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,14 +13,14 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Whether a warp finds the work tiles of expert groups.
+/// Returns true if a warp computes the work tiles of expert groups.
 static bool isByExperts(TileSchedulerOp op) {
   return op.getWorkTiles() &&
          cast<RingType>(op.getWorkTiles().getType()).getProducer() ==
              AsyncKind::Groups;
 }
 
-/// Where numbers are drawn from, and which expert groups divide the rows.
+/// Verifies the counter, and the offsets of expert groups.
 static LogicalResult verifyWorkMemory(TileSchedulerOp op) {
   if (Value counter = op.getCounter()) {
     auto type = cast<MemRefType>(counter.getType());
@@ -109,7 +108,7 @@ LogicalResult ForEachWorkTileOp::verify() {
       *this, getBody(), SmallVector<Type>(5, IndexType::get(getContext())));
 }
 
-/// The loop over work tiles that go by a ring asks once where to go on.
+/// Requires one next_work_tile in a loop over work tiles of a ring.
 LogicalResult ForEachWorkTileOp::verifyRegions() {
   Value workTiles = getWork().getDefiningOp<TileSchedulerOp>().getWorkTiles();
   NextWorkTileOp found;
@@ -157,7 +156,7 @@ LogicalResult ForEachKOp::verify() {
   if (getResultTypes() != getInits().getTypes()) // for_each_k C2
     return emitOpError("expected results of types (")
            << getInits().getTypes() << "), found (" << getResultTypes() << ")";
-  // A body that ends with another operation is refused after this.
+  // Bodies with other terminators are rejected later.
   auto yield = dyn_cast<mxgpu::YieldOp>(getBody().front().back());
   // yield C1
   if (yield && yield.getValues().getTypes() != getInits().getTypes())

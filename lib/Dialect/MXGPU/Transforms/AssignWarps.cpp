@@ -48,7 +48,7 @@ LogicalResult mxgpu::verifyWarps(KernelOp kernel) {
   FailureOr<SmallVector<RoleOp>> roles = getRolesByWarp(kernel);
   if (failed(roles))
     return failure();
-  int64_t next = 0, before = 0; // registers, 0 where none are assigned
+  int64_t next = 0, before = 0; // registers, or 0 if none are assigned
   for (RoleOp role : *roles) {
     AssignWarpsOp assign = role.getAssignment();
     int64_t first = assign.getFirstWarp(), warps = role.getWarps();

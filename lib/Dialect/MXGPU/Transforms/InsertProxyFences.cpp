@@ -1,11 +1,11 @@
-//===- InsertProxyFences.cpp - Order threads and asynchronous copies ------===//
+//===- InsertProxyFences.cpp - Fences between generic and async proxy -----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
 // Threads access shared memory by the generic proxy, copies and matrix
 // instructions by the async proxy, and barriers order accesses of one proxy
-// only (PTX ISA, Async proxy). Where a stage goes from one to the other, a
-// fence stands before it is given away.
+// only (PTX ISA, Async proxy). A stage that changes proxies needs a fence
+// before its commit or release.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ namespace mx::mxgpu {
 
 namespace {
 
-/// Operations on the buffers of a stage whose accesses are of the async proxy.
+/// Returns true for accesses to buffers of a stage by the async proxy.
 bool isAsync(Operation *op) {
   return isa<TmaLoadOp, MmaOp, CopyScalesOp, TmaStoreOp, BulkStoreOp>(op);
 }
@@ -42,9 +42,8 @@ bool isUsedByThreads(Operation *take) {
   });
 }
 
-/// Whether `give` comes after all that is computed from what threads read in
-/// the stage, up to matrix instructions and stores. Registers then have it, and
-/// no read of the stage is under way.
+/// Returns true if `give` follows all matrix instructions and stores that
+/// depend on reads of the stage, so that no read is in flight.
 bool isReadBefore(Operation *take, Operation *give) {
   SmallVector<Operation *> uses;
   for (Operation *user : take->getUsers())
@@ -63,7 +62,7 @@ bool isReadBefore(Operation *take, Operation *give) {
   return true;
 }
 
-/// The fences of one ring.
+/// Inserts the fences of a ring.
 class FencesOfRing {
 public:
   explicit FencesOfRing(RingOp ring)
@@ -71,7 +70,7 @@ public:
         builder(ring.getLoc(), ring.getContext()) {}
 
   void insert() {
-    // Tensor memory has no proxies.
+    // Tensor memory needs no proxy fence.
     if (type.getSpace() == Space::Tmem)
       return;
     SmallVector<Operation *> users(ring->getUsers());
@@ -93,8 +92,8 @@ public:
   }
 
 private:
-  /// An answer of cluster launch control arrives like a copy, which the commit
-  /// asks for.
+  /// Returns true for answers of cluster launch control, which arrive like
+  /// copies requested by the commit.
   bool isAnswer() const { return type.getProducer() == AsyncKind::Clc; }
 
   void fenceBefore(Operation *op) {
@@ -103,16 +102,15 @@ private:
     builder.fenceAsyncShared();
   }
 
-  /// Each thread makes what it wrote visible to what reads it next.
+  /// Makes the writes of each thread visible to the next reader.
   void fenceWrites(ProducerAcquireOp acquire) {
     for (Operation *user : acquire.getStage().getUsers())
       if (isa<ProducerCommitOp>(user))
         fenceBefore(user);
   }
 
-  /// What threads read is written next by copies: an arrival does not make them
-  /// wait for reads that are under way. On an H200 some reads came too late
-  /// without the fence.
+  /// Orders reads of threads before the next copy: an arrival does not wait for
+  /// reads in flight. Without the fence some reads on an H200 were late.
   void fenceReads(ConsumerWaitOp wait, ArrayRef<Operation *> ofRing) {
     bool isDeferred = false;
     for (Operation *user : wait.getStage().getUsers())
@@ -127,17 +125,17 @@ private:
         fenceBefore(user);
   }
 
-  /// What threads have written is there before the first copy; those of a warp
-  /// wait before each.
+  /// Makes writes of threads visible before the first copy, or before each copy
+  /// of a warp.
   void fenceCopies(ProducerAcquireOp acquire) {
-    bool ofWarp = type.getScope() == Scope::Warp, isFirst = true;
+    bool ofWarp = type.getScope() == Scope::Warp, isFirstAccess = true;
     getRole(acquire).walk([&](Operation *op) {
       if (!isa<TmaStoreOp, BulkStoreOp, StoreRowsOp>(op) ||
           op->getOperand(0).getDefiningOp() != acquire)
         return;
-      if (isAsync(op) && (ofWarp || isFirst))
+      if (isAsync(op) && (ofWarp || isFirstAccess))
         fenceBefore(op);
-      isFirst = false;
+      isFirstAccess = false;
     });
   }
 

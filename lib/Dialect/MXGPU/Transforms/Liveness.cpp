@@ -1,18 +1,17 @@
-//===- Liveness.cpp - No role waits for what comes after the wait ---------===//
+//===- Liveness.cpp - Absence of deadlocks among roles --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Roles take and give stages in an order of their own, so that it makes no
-// difference in which order they run: if one execution ends, all do (Kahn, The
-// semantics of a simple language for parallel programming, 1974). The pass runs
-// one, with a bound on iterations that proves all numbers of them.
+// Each role takes and gives stages in a fixed order, so the order in which
+// roles run does not matter: if one execution ends, all do (Kahn, The semantics
+// of a simple language for parallel programming, 1974). The check executes the
+// roles once, with a bound on iterations that proves all iteration counts.
 //
-// A deadlock is a circle of takes that wait for gives, and gives that come
-// after takes in their roles. A shortest one goes through each role once, and
-// from a take to the give that it waits for it goes back by no more stages than
-// the ring has. So its takes lie within as many iterations of a loop as all
-// rings have stages together. More iterations add operations and remove no
-// order.
+// A deadlock is a cycle of takes that wait for gives, and gives that follow
+// takes in their roles. A shortest cycle visits each role once, and a take
+// waits for a give at most the ring's number of stages earlier. So the takes of
+// the cycle are within as many iterations of a loop as all rings have stages
+// together. Further iterations add operations and remove no order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +23,7 @@ using namespace mx::mxgpu;
 
 namespace {
 
-/// A take, give or tail, or a loop with its body. The ring counts from 0.
+/// A take, give or tail, or a loop with its body. Rings are numbered from 0.
 struct Step {
   Operation *op;
   unsigned ring = 0;
@@ -32,15 +31,14 @@ struct Step {
   int64_t trips = 0;
 };
 
-/// A stage that a role has taken: one of all that it takes of a ring as
-/// producer, or as consumer, counted from 0.
+/// A stage taken by a role, numbered from 0 for each ring and side.
 struct Taken {
   unsigned ring;
   bool isProducer;
   int64_t number;
 };
 
-/// One role on its way through its steps.
+/// Execution state of a role.
 class RoleRun {
 public:
   RoleRun(RoleOp role, const std::vector<Step> &steps, unsigned rings)
@@ -48,7 +46,7 @@ public:
     enter(steps, /*trips=*/1);
   }
 
-  /// The next take, give or tail; null at the end.
+  /// Returns the next take, give or tail, or null at the end.
   const Step *getNext() const {
     if (frames.empty())
       return nullptr;
@@ -56,7 +54,7 @@ public:
     return &(*frame.steps)[frame.next];
   }
 
-  /// What the next step takes, if it is a take.
+  /// Returns the stage of the next step, if that is a take.
   std::optional<Taken> getTaken() const {
     const Step *step = getNext();
     if (!step || !isa<ProducerAcquireOp, ConsumerWaitOp>(step->op))
@@ -65,7 +63,7 @@ public:
     return Taken{step->ring, isProducer, counts[step->ring].taken[isProducer]};
   }
 
-  /// Does the next step, and says what it gives away.
+  /// Executes the next step and returns the stages that it gives.
   SmallVector<Taken> advance() {
     const Step &step = *getNext();
     SmallVector<Taken> given;
@@ -98,12 +96,12 @@ private:
   struct Frame {
     const std::vector<Step> *steps;
     size_t next;
-    int64_t trips; // that are left, with this one
+    int64_t trips; // remaining, including the current one
   };
   struct Count {
     int64_t taken[2] = {0, 0}; // as consumer, as producer
     int64_t kept = 0;          // by deferred releases
-    int64_t drained = 0;       // of those kept, all before this one went back
+    int64_t drained = 0;       // kept stages below this number were given
   };
 
   int64_t getNumber(Value stage) const {
@@ -117,7 +115,7 @@ private:
     }
   }
 
-  /// Goes on to the next step that is no loop.
+  /// Advances to the next step that is not a loop.
   void settle() {
     while (!frames.empty()) {
       Frame &frame = frames.back();
@@ -141,7 +139,7 @@ private:
   DenseMap<Operation *, int64_t> numbers;
 };
 
-/// The stages of a ring that have been committed, and released by each role.
+/// Numbers of committed stages of a ring, and of stages released by each role.
 struct RingRun {
   int64_t stages;
   SmallVector<RoleOp> producers, consumers;
@@ -156,7 +154,7 @@ public:
     for (auto &[op, ofRing] : sides) {
       RingType type = cast<RingOp>(op).getType();
       numberOf[op] = rings.size();
-      // Where stages overlap, the one before must be empty.
+      // An overlapping stage requires an empty predecessor.
       RingRun ring{type.getOverlap() ? 1 : type.getStages(),
                    getRoles(ofRing.producers),
                    getRoles(ofRing.consumers),
@@ -221,8 +219,8 @@ private:
     return number < static_cast<int64_t>(stages.size()) && stages[number];
   }
 
-  /// The role whose stage the next step waits for, and which one; none if it
-  /// does not wait.
+  /// Returns the role and the stage that the next step waits for, or nothing if
+  /// it can proceed.
   std::optional<std::pair<RoleOp, Taken>> getGiver(const RoleRun &run) {
     std::optional<Taken> taken = run.getTaken();
     if (!taken)
@@ -254,7 +252,7 @@ private:
     (*stages)[given.number] = true;
   }
 
-  /// The operation by which a role would give a stage, if it did not wait.
+  /// Returns the operation by which a role would give a stage without waits.
   static Operation *findGive(RoleRun run, Taken wanted) {
     while (const Step *step = run.getNext())
       for (Taken given : run.advance())
@@ -265,7 +263,7 @@ private:
   }
 
   LogicalResult report(const RoleRun &first) {
-    // From one role that waits to the one that it waits for, until a circle.
+    // Follow waiting roles until a cycle.
     SmallVector<const RoleRun *> circle = {&first};
     SmallVector<Operation *> gives;
     while (true) {

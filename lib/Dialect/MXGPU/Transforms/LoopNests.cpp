@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Two roles take stages equally often if they take as many, one after another,
-// in loops that run as many iterations, or if all these numbers are known.
+// Two roles take stages equally often if they take equally many in sequence, in
+// loops with equal trip counts, or if all these numbers are known.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,9 +22,9 @@ SmallVector<Operation *> mxgpu::getLoops(Operation *op) {
   return loops;
 }
 
-/// Whether `a` and `b`, seen from loops at equal depths, are the same value:
-/// one value outside the roles, the same argument of corresponding loops, or
-/// computed from such ones in the same way.
+/// Returns true if `a` and `b`, in loops at equal depths, are the same value: a
+/// common value outside the roles, the same argument of corresponding loops, or
+/// the same computation of such values.
 static bool isSameValue(Value a, Value b, ArrayRef<Operation *> loopsA,
                         ArrayRef<Operation *> loopsB) {
   if (a == b)
@@ -53,14 +53,14 @@ static bool isSameValue(Value a, Value b, ArrayRef<Operation *> loopsA,
   return false;
 }
 
-/// What decides how often a loop runs; values that it carries do not.
+/// Returns the operands that determine the trip count of a loop.
 static OperandRange getBounds(Operation *loop) {
   if (auto forK = dyn_cast<ForEachKOp>(loop))
     return forK->getOperands().take_front(2);
   return loop->getOperands();
 }
 
-/// Whether two loops, in outer ones that are the same, run as often.
+/// Returns true if two loops within equal outer loops have equal trip counts.
 static bool isSameLoop(Operation *a, Operation *b, ArrayRef<Operation *> outerA,
                        ArrayRef<Operation *> outerB) {
   if (a->getName() != b->getName() ||
@@ -85,7 +85,7 @@ std::optional<int64_t> mxgpu::getTripCount(Operation *loop) {
 
 namespace {
 
-/// Stages that are taken one after another, or those in a loop.
+/// Consecutive takes, or the takes in a loop.
 struct Takes {
   int64_t count = 0;
   Operation *loop = nullptr;
@@ -135,7 +135,7 @@ static bool areSameTakes(ArrayRef<Takes> a, ArrayRef<Takes> b,
   return true;
 }
 
-/// The same takes, those of loops with a known number of iterations counted.
+/// Unrolls loops with known trip counts into numbers of takes.
 static std::vector<Takes> countTakes(ArrayRef<Takes> all) {
   std::vector<Takes> counted;
   for (const Takes &takes : all) {
@@ -145,8 +145,7 @@ static std::vector<Takes> countTakes(ArrayRef<Takes> all) {
     }
     std::vector<Takes> inLoop = countTakes(takes.inLoop);
     std::optional<int64_t> trips = getTripCount(takes.loop);
-    // As many as are run, one by one, by the proof that no role waits for
-    // itself.
+    // Limit of the execution in Liveness.cpp.
     constexpr int64_t kMaxTrips = 1 << 16;
     if (trips && *trips <= kMaxTrips && inLoop.size() == 1 &&
         !inLoop.front().loop) {

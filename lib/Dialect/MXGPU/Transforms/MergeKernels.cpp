@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Equal layers of a model become equal kernels, and so do the kernels that fill
-// a workspace for each schedule of one matmul.
+// Equal layers of a model give equal kernels, as do the schedules of a matmul
+// that fill the same workspace.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,6 @@ namespace mx::mxgpu {
 #include "mx/Dialect/MXGPU/Transforms/Passes.h.inc"
 } // namespace mx::mxgpu
 
-/// Returns the attributes of `kernel` without its name.
 static SmallVector<NamedAttribute> getOtherAttrs(KernelOp kernel) {
   return llvm::filter_to_vector(
       kernel->getAttrs(), [](NamedAttribute attribute) {
@@ -33,15 +32,15 @@ static SmallVector<NamedAttribute> getOtherAttrs(KernelOp kernel) {
       });
 }
 
-/// Returns whether `a` and `b` differ at most in names and locations.
+/// Returns true if `a` and `b` differ at most in names and locations.
 static bool areEqual(KernelOp a, KernelOp b) {
   return getOtherAttrs(a) == getOtherAttrs(b) &&
          OperationEquivalence::isRegionEquivalentTo(
              &a.getBody(), &b.getBody(), OperationEquivalence::IgnoreLocations);
 }
 
-/// Returns a number that equal kernels share: a hash of their operations,
-/// without the values between them.
+/// Returns a hash of the operations, ignoring the values between them. Equal
+/// kernels have equal hashes.
 static llvm::hash_code hashOps(KernelOp kernel) {
   llvm::hash_code hash = hash_value(kernel.getFunctionType());
   kernel.getBody().walk([&](Operation *op) {
@@ -54,8 +53,8 @@ static llvm::hash_code hashOps(KernelOp kernel) {
   return hash;
 }
 
-/// Gives `kernel` and each operation in it the fused location of its
-/// counterparts in `equal`.
+/// Sets the locations of `kernel` and its operations to the fused locations of
+/// the counterparts in `equal`.
 static void fuseLocations(KernelOp kernel, ArrayRef<KernelOp> equal) {
   SmallVector<Operation *> ops;
   SmallVector<SmallVector<Location>> locations;
@@ -71,7 +70,7 @@ static void fuseLocations(KernelOp kernel, ArrayRef<KernelOp> equal) {
     op->setLoc(FusedLoc::get(op->getContext(), fused));
 }
 
-/// Returns the kernels of `module` to keep, each with its later equals.
+/// Returns the kernels of `module` to keep, each with the later equal kernels.
 static llvm::MapVector<KernelOp, SmallVector<KernelOp>>
 findEqual(gpu::GPUModuleOp module) {
   llvm::MapVector<KernelOp, SmallVector<KernelOp>> kept;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Columns that the next accumulator shares are read first, and the release
-// follows them. mxgpu-verify-pipelines proves the result.
+// Moves the reads of shared columns to the front, followed by the release.
+// mxgpu-verify-pipelines checks the result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,13 +23,13 @@ namespace mx::mxgpu {
 
 namespace {
 
-/// A wait for an accumulator, the loops that read its columns, and its release.
+/// A wait for an accumulator, the loops over its columns, and the release.
 class PlainEpilogue {
 public:
   PlainEpilogue(KernelOp kernel, int64_t overlap)
       : kernel(kernel), overlap(overlap) {}
 
-  /// Fails with an error at the operation that is not of this form.
+  /// Fails with an error at the first operation of another form.
   LogicalResult run() {
     for (RingOp other : kernel.getBody().getOps<RingOp>())
       if (other.getType().getSpace() == Space::Tmem) {
@@ -40,7 +40,7 @@ public:
     if (!ring)
       return refuse(kernel);
     if (ring.getType().getOverlap() == overlap)
-      return success(); // done already
+      return success(); // already overlapped
     columns = ring.getType().getBuffers()[0].getShape()[1];
     if (ring.getType().getOverlap() || ring.getType().getBuffers().size() > 1 ||
         columns < 2 * overlap)
@@ -58,7 +58,7 @@ public:
     if (!drain || !release || release->getBlock() != wait->getBlock() ||
         !drain->isBeforeInBlock(release))
       return refuse(wait);
-    // Each branch is executed for a part of the columns at a time.
+    // Each branch runs once for the shared and once for the other columns.
     for (Region &branch : drain->getRegions())
       for (Operation &op : branch.getOps())
         if (isa<scf::IfOp>(drain) && !loops.contains(&op) &&
@@ -110,7 +110,7 @@ private:
     auto load = dyn_cast<LoadAccumulatorOp>(user);
     if (!load)
       return false;
-    // Columns of the matrices of B are side by side.
+    // Columns of the matrices B are adjacent.
     APInt first(64, 0);
     Value place = load.getColumn();
     if (auto sum = place.getDefiningOp<arith::AddIOp>();
@@ -123,7 +123,7 @@ private:
     drain = outer;
     loops.insert(loop);
     loads.emplace_back(load, place, first.getSExtValue());
-    // Only one loop can go on with the values of another.
+    // Carried values continue in a single loop only.
     bool isInBranch = isa<scf::IfOp>(drain) && loop->getParentOp() == drain &&
                       !drain->getNumResults() && !loop.getNumResults();
     auto end = getConstantIntValue(loop.getUpperBound());
@@ -138,7 +138,7 @@ private:
            first.srem(width) == 0;
   }
 
-  /// Divides the loops where the shared columns end.
+  /// Splits the loops at the end of the shared columns.
   void split(OpBuilder &builder) {
     builder.setInsertionPoint(drain);
     Value end =
@@ -157,10 +157,10 @@ private:
   KernelOp kernel;
   RingOp ring;
   int64_t overlap, columns = 0,
-                   width = 0; // of an accumulator, of a matrix of B
+                   width = 0; // of an accumulator and of a matrix B
   ConsumerWaitOp wait;
   ConsumerReleaseOp release;
-  Operation *drain = nullptr; // one loop, or an scf.if with the loops
+  Operation *drain = nullptr; // the loop, or an scf.if with loops
   llvm::SetVector<Operation *> loops;
   SmallVector<std::tuple<LoadAccumulatorOp, Value, int64_t>> loads;
 };

@@ -1,10 +1,10 @@
-//===- PipelineMmas.cpp - Matrix instructions under way over steps --------===//
+//===- PipelineMmas.cpp - Overlap of MMAs between iterations --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A loop over K in plain form finishes in each step what the step has started,
-// and then releases the stages that it has read. Waits are moved `depth`
-// instructions later, and releases by as many stages as that takes.
+// Each step of a loop over K in plain form waits for its instructions and then
+// releases its stages. The pass moves waits `depth` instructions later, and
+// defers releases accordingly.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,11 +23,11 @@ namespace mx::mxgpu {
 
 namespace {
 
-/// A loop in plain form: each instruction is followed by a wait for its
-/// accumulator, which the loop carries, and all have finished after the last.
+/// A loop in plain form: a wait for the carried accumulator follows each
+/// instruction, so that none is in flight at the end.
 class PlainLoop {
 public:
-  /// Fails where the loop is of another form.
+  /// Fails unless the loop is in plain form.
   static FailureOr<PlainLoop> match(ForEachKOp loop) {
     PlainLoop plain(loop);
     if (!plain.matchMmas() || !plain.matchYield() || !plain.matchReleases())
@@ -35,10 +35,10 @@ public:
     return plain;
   }
 
-  /// How many instructions may be under way where the next one is started, up
-  /// to `depth`. Each step that they span takes a stage. One that reads
-  /// registers keeps them, and the next step needs those of its own
-  /// instructions: no more are under way than one step has beside the next one.
+  /// Returns the number of instructions that may be in flight at the start of
+  /// the next, up to `depth`. Each spanned step occupies a stage. Instructions
+  /// with register operands occupy registers, and the next step needs registers
+  /// for its own: at most one step less one instruction is in flight.
   int64_t limitDepth(int64_t depth) const {
     int64_t perStep = mmas.size();
     for (ConsumerReleaseOp release : releases) {
@@ -60,7 +60,7 @@ public:
 private:
   explicit PlainLoop(ForEachKOp loop) : loop(loop) {}
 
-  /// The argument of the loop that an accumulator starts as.
+  /// Returns the loop argument that initializes an accumulator.
   std::optional<unsigned> getAccumulator(Value value) {
     if (auto known = accumulatorOf.find(value); known != accumulatorOf.end())
       return known->second;
@@ -100,7 +100,7 @@ private:
            !waits.back().getPending();
   }
 
-  /// Accumulators go from one instruction to the next, through each step.
+  /// Checks that accumulators pass from instruction to instruction.
   bool matchYield() {
     for (MmaWaitOp wait : waits)
       for (Operation *user : wait.getResult().getUsers())
@@ -112,7 +112,7 @@ private:
     return true;
   }
 
-  /// Stages that the instructions read are given back after the last wait.
+  /// Matches releases of the MMAs' stages after the last wait.
   bool matchReleases() {
     llvm::SetVector<Operation *> takes;
     for (MmaOp mma : mmas)
@@ -130,8 +130,8 @@ private:
     return releases.size() == takes.size();
   }
 
-  /// The wait after an instruction is for the one `depth` before, in this step
-  /// or in an earlier one.
+  /// Makes the wait after an instruction that of the instruction `depth`
+  /// before, in this or an earlier step.
   void moveWaits(int64_t depth) {
     int64_t perStep = mmas.size();
     SmallVector<Value> current(loop.getRegionIterArgs());
@@ -154,8 +154,8 @@ private:
     }
   }
 
-  /// Stages of an earlier step are released after the first wait of a step that
-  /// finishes all of its instructions.
+  /// Releases the stages of an iteration after the first wait that completes
+  /// all of its MMAs, which is in a later iteration.
   void deferReleases(int64_t depth) {
     int64_t perStep = mmas.size(), steps = llvm::divideCeil(depth, perStep);
     Operation *wait = waits[depth + perStep - 1 - steps * perStep];
@@ -184,7 +184,7 @@ private:
 
   ForEachKOp loop;
   SmallVector<MmaOp> mmas;
-  SmallVector<MmaWaitOp> waits;            // one after each instruction
+  SmallVector<MmaWaitOp> waits;            // after each instruction
   SmallVector<unsigned> accumulators;      // of each instruction
   SmallVector<ConsumerReleaseOp> releases; // of stages that they read
   DenseMap<Value, unsigned> accumulatorOf;

@@ -1,9 +1,8 @@
-//===- Pipelines.h - Which role does what with which ring -------*- C++ -*-===//
+//===- Pipelines.h - Uses of rings by roles ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What mxgpu-verify-pipelines collects from a kernel, and the check of it that
-// stands in a file of its own.
+// Facts that mxgpu-verify-pipelines collects from a kernel, and its checks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,67 +14,66 @@
 
 namespace mx::mxgpu {
 
-/// A place where a role takes stages of a ring, and where it gives them back.
+/// A take of a ring's stage in a role, with the matching give.
 struct Port {
   RoleOp role;
-  mlir::Operation *take = nullptr; // acquire or consume
-  mlir::Operation *give = nullptr; // publish or release
+  mlir::Operation *take = nullptr; // acquire or wait
+  mlir::Operation *give = nullptr; // commit or release
 };
 
-/// The two sides of a ring: places of the role that fills stages, and of the
-/// role or roles that empty them.
+/// Ports of a ring: producers fill stages, consumers empty them.
 struct Sides {
   llvm::SmallVector<Port, 1> producers, consumers;
 };
 
-/// The roles of a side, each once.
+/// Returns the distinct roles of a side.
 llvm::SmallVector<RoleOp> getRoles(llvm::ArrayRef<Port> ports);
 
 using RingSides = llvm::MapVector<mlir::Operation *, Sides>;
 
-/// Whether `op` starts a matrix instruction that an mxgpu.mma_wait finishes.
+/// Returns true for matrix instructions completed by mxgpu.mma_wait.
 bool isAsyncMma(mlir::Operation *op);
 
-/// The loops around `op` inside its role, outermost first.
+/// Returns the loops around `op` within its role, outermost first.
 llvm::SmallVector<mlir::Operation *> getLoops(mlir::Operation *op);
 
-/// How often a loop runs, where that is known.
+/// Returns the trip count of a loop, if known.
 std::optional<int64_t> getTripCount(mlir::Operation *loop);
 
-/// Whether a ring's sides take stages equally often: in the same loops, or
-/// only by the numbers of iterations, which are known then.
+/// Agreement of the takes on both sides of a ring: in the same loops, only in
+/// known numbers, or none.
 enum class TakesOfSides { Same, SameNumber, Different };
 TakesOfSides compareTakes(RingOp ring, RoleOp producer, RoleOp consumer);
 
-/// Whether a value is the same in all threads of a role, as far as one can tell
-/// from how it was computed.
+/// Returns true if the computation of a value shows that all threads of a role
+/// agree on it.
 bool isUniform(mlir::Value value);
 
-/// Fails unless each stage of a warp's own ring is filled, copied and given
-/// away in this order.
+/// Fails unless each stage of a staging ring is filled, copied and released in
+/// this order.
 llvm::LogicalResult verifyStaging(RingOp ring);
 
-/// Fails unless the right CTAs of a pair produce and consume the stages of a
-/// ring, equally often.
+/// Fails unless the required CTAs of a pair produce and consume the stages of a
+/// ring equally often.
 llvm::LogicalResult verifyPair(RingOp ring, const Sides &sides);
 
-/// Fails unless stages are used before they are released, and those whose
-/// release is deferred are released in the end.
+/// Fails unless uses of stages precede their release, and deferred releases are
+/// completed.
 llvm::LogicalResult verifyReleases(RingOp ring, const Sides &sides);
 
-/// Whether `op` reads columns of an accumulator that are not shared with the
-/// next one: its release does not speak of them.
+/// Returns true if `op` reads columns of an accumulator that are not shared
+/// with the next, which the release does not cover.
 bool isReadOfRest(mlir::Operation *op);
 
-/// Fails if a load is known to read beyond its accumulator, or if threads may
-/// not agree on where.
+/// Fails if a load reads beyond its accumulator, or if threads may disagree on
+/// the column.
 llvm::LogicalResult verifyColumns(LoadAccumulatorOp load);
 
-/// Fails unless every buffer that is read has been written.
+/// Fails unless every buffer is written before it is read.
 llvm::LogicalResult verifyFilled(RingOp ring, const Sides &sides);
 
-/// Fails unless accumulators that are waited for are used after the wait, and
-/// stages are given back after it.
+/// Fails unless uses of an accumulator and releases of stages follow the wait
+/// for the MMA.
 llvm::LogicalResult verifyMmas(KernelOp kernel);
 
 /// Fails unless warps and registers that are assigned to roles go together.

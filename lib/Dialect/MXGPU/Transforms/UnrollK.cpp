@@ -1,10 +1,9 @@
-//===- UnrollK.cpp - Several steps of a reduction at a time ---------------===//
+//===- UnrollK.cpp - Unrolling of loops over K ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A loop over K becomes two: one whose body has `factor` steps, and one for the
-// steps that are left. Only the last step of all may be short, and it is the
-// last of a body or is left.
+// Splits a loop over K into a loop with `factor` steps per body and a loop for
+// the remaining steps. Only the very last step may be short.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,9 +29,9 @@ public:
         builder(loop.getLoc(), loop) {}
 
   void unroll() {
-    // The steps are ceil((end - start) / step); whole bodies end at `middle`.
+    // There are ceil((end - start) / step) steps; full bodies end at `middle`.
     Value start = loop.getStart(), end = loop.getEnd();
-    // A loop whose end lies before its start has none.
+    // A loop with its end before its start has no iterations.
     Value length = sub(builder.createOrFold<arith::MaxSIOp>(start, end), start);
     Value steps = builder.createOrFold<arith::CeilDivUIOp>(length, index(step));
     Value bodies = builder.createOrFold<arith::DivUIOp>(steps, index(factor));
@@ -48,12 +47,12 @@ public:
     finish(main, carried);
 
     ForEachKOp rest = createLoop(middle, end, step, main.getResults());
-    // It is the first step of all if there was none before.
-    Value isFirst = arith::AndIOp::create(
+    // First step overall unless the main loop ran.
+    Value isFirstStep = arith::AndIOp::create(
         builder, rest.getFirst(),
         arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, middle,
                               start));
-    finish(rest, cloneBody({rest.getK(), rest.getExtent(), isFirst},
+    finish(rest, cloneBody({rest.getK(), rest.getExtent(), isFirstStep},
                            rest.getRegionIterArgs()));
     loop.replaceAllUsesWith(rest.getResults());
     loop.erase();
@@ -67,7 +66,7 @@ private:
     return builder.createOrFold<arith::SubIOp>(a, b);
   }
 
-  /// An empty loop; the insertion point moves into it.
+  /// Creates an empty loop and moves the insertion point into it.
   ForEachKOp createLoop(Value start, Value end, int64_t step,
                         ValueRange initial) {
     auto created = ForEachKOp::create(builder, initial.getTypes(), start, end,
@@ -84,16 +83,17 @@ private:
     builder.setInsertionPointAfter(created);
   }
 
-  /// Step `i` of a body. All but the last one are whole.
+  /// Clones step `i` of a body. All steps but the last are whole.
   SmallVector<Value> cloneStep(ForEachKOp main, int64_t i, ValueRange carried) {
-    Value k = main.getK(), extent = index(step), isFirst = main.getFirst();
+    Value k = main.getK(), extent = index(step), isFirstStep = main.getFirst();
     if (i > 0) {
       k = arith::AddIOp::create(builder, k, index(i * step));
-      isFirst = arith::ConstantOp::create(builder, builder.getBoolAttr(false));
+      isFirstStep =
+          arith::ConstantOp::create(builder, builder.getBoolAttr(false));
     }
     if (i == factor - 1)
       extent = sub(main.getExtent(), index(i * step));
-    return cloneBody({k, extent, isFirst}, carried);
+    return cloneBody({k, extent, isFirstStep}, carried);
   }
 
   SmallVector<Value> cloneBody(ValueRange arguments, ValueRange carried) {

@@ -1,9 +1,9 @@
-//===- VerifyColumns.cpp - What is read of an accumulator -----------------===//
+//===- VerifyColumns.cpp - Columns read from accumulators -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Columns beyond those of a stage belong to the next one, which the tensor core
-// may be writing.
+// Columns beyond a stage belong to the next stage, which the tensor core may be
+// writing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,8 +13,8 @@
 using namespace mlir;
 using namespace mx::mxgpu;
 
-/// Whether `count` columns from each place of `drain` on are known to come
-/// after the shared ones.
+/// Returns true if `count` columns from each place of `drain` on are known to
+/// follow the shared columns.
 static bool isRest(EpilogueColumnOp drain, int64_t count) {
   RingType ring = drain.getStage().getType().getRing();
   return ring.getOverlap() && drain.isRest() &&
@@ -43,8 +43,8 @@ bool mx::mxgpu::isReadOfRest(Operation *op) {
 LogicalResult mx::mxgpu::verifyColumns(LoadAccumulatorOp load) {
   EpilogueColumnOp drain = getDrain(load);
   Value column = drain ? drain.getPlace() : load.getColumn();
-  // PTX ISA, tcgen05.ld: all threads of a warp execute it together, with one
-  // address.
+  // All threads of a warp execute tcgen05.ld together, with the same address
+  // (PTX ISA).
   // kernel C46
   if (!isUniform(column) || (load.getEmpty() && !isUniform(load.getEmpty())))
     return load.emitOpError("expected the threads of a role to agree on ")
@@ -63,7 +63,7 @@ LogicalResult mx::mxgpu::verifyColumns(LoadAccumulatorOp load) {
     return load.emitOpError("expected columns 0 to ")
            << columns - 1 << ", found columns " << range->first << " to "
            << range->last + count - 1;
-  // Shared columns and the rest do not adjoin in the order of places.
+  // Shared columns and the others are not adjacent in the order of places.
   // kernel C48
   for (int64_t place = range->first; place <= range->last; place += range->step)
     if (place < overlap && place + count > overlap)

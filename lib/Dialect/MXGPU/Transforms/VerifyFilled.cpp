@@ -1,8 +1,8 @@
-//===- VerifyFilled.cpp - What is read was written ------------------------===//
+//===- VerifyFilled.cpp - Filled stages of rings --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Who fills a stage fills every buffer of it, in every iteration.
+// A producer fills every buffer of a stage in every iteration.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,13 +18,13 @@ static bool isLoop(Operation *op) {
   return isa<ForEachWorkTileOp, ForEachKOp, scf::ForOp>(op);
 }
 
-/// Which of its stage's buffers `buffer` is.
+/// Returns the index of `buffer` in its stage.
 static unsigned getIndex(Value buffer) {
   return cast<OpResult>(buffer).getResultNumber() - 1;
 }
 
-/// Bulk copies fill each box of each field of their stage exactly once, as
-/// the expected bytes say.
+/// Requires bulk copies to fill each box of each field exactly once, in
+/// agreement with the expected bytes.
 static LogicalResult verifyLoaded(RingOp ring, const Port &producer) {
   SmallVector<SmallVector<bool>> loaded(ring.getType().getNames().size());
   for (Operation *user : producer.take->getResult(0).getUsers()) {
@@ -37,7 +37,7 @@ static LogicalResult verifyLoaded(RingOp ring, const Port &producer) {
           "expected to be in the block that takes the stage");
     APInt box(64, 0);
     if (load.getMulticast()) {
-      // The other CTA's role, which is the same, loads the other box.
+      // The same role in the other CTA loads the other box.
       auto &boxes = loaded[getIndex(load.getBuffer())];
       // kernel C35
       if (!boxes.empty())
@@ -74,7 +74,7 @@ static LogicalResult verifyLoaded(RingOp ring, const Port &producer) {
   return success();
 }
 
-/// Threads write something into each field.
+/// Threads write to each field.
 static LogicalResult verifyWritten(RingOp ring, const Port &producer) {
   // kernel C39
   for (StringAttr name : ring.getType().getNames())
@@ -87,8 +87,8 @@ static LogicalResult verifyWritten(RingOp ring, const Port &producer) {
   return success();
 }
 
-/// Each accumulator is written by an MMA that always runs, or runs in loops
-/// without iterations where the commit says that the stage is empty.
+/// Requires an MMA that always writes the accumulator, or a commit with `empty`
+/// if its loops may have no iterations.
 static LogicalResult verifyMultiplied(RingOp ring, const Port &producer) {
   auto publish = cast<ProducerCommitOp>(producer.give);
   Block *block = publish->getBlock();
@@ -121,7 +121,7 @@ static LogicalResult verifyMultiplied(RingOp ring, const Port &producer) {
     }
     if (found->getBlock() == block)
       continue;
-    // `empty` says that no loop has run: whichever has, multiplies.
+    // `empty` means that no loop has run; any loop that runs multiplies.
     for (auto loop : block->getOps<ForEachKOp>())
       // kernel C75
       if (producer.take->isBeforeInBlock(loop) &&
@@ -137,7 +137,7 @@ static LogicalResult verifyMultiplied(RingOp ring, const Port &producer) {
   return success();
 }
 
-/// Who reads an accumulator asks whether it is empty where it may be.
+/// Requires `empty` in readers of an accumulator that may be empty.
 static LogicalResult verifyRead(const Port &consumer, bool mayBeEmpty) {
   for (Operation *user : consumer.take->getUsers()) {
     auto load = dyn_cast<LoadAccumulatorOp>(user);
@@ -168,7 +168,7 @@ static LogicalResult verifyRead(const Port &consumer, bool mayBeEmpty) {
   return success();
 }
 
-/// Every field that is read must have been written.
+/// Requires a write of every field that is read.
 static LogicalResult verifyFilled(RingOp ring, const Port &producer) {
   switch (ring.getType().getProducer()) {
   case AsyncKind::BulkCopy:

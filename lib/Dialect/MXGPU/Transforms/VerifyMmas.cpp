@@ -1,12 +1,12 @@
-//===- VerifyMmas.cpp - Accumulators in registers are waited for ----------===//
+//===- VerifyMmas.cpp - Waits for asynchronous MMAs -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// An instruction whose completion is a wait group still reads its operands and
-// writes its accumulator when the next operation begins. Until an
-// mxgpu.mma_wait has waited for it, others leave both alone. Operands in
-// registers are values, and nothing changes a value; they take registers until
-// the wait.
+// An instruction completed by a wait group may still read its operands and
+// write its accumulator after the next operation starts. Until an
+// mxgpu.mma_wait completes it, other operations must not touch either. Register
+// operands are values, which never change; they occupy registers until the
+// wait.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +24,8 @@ bool mxgpu::isAsyncMma(Operation *op) {
                     target::MmaCompletion::WaitGroup;
 }
 
-/// Instructions that are started between two operations of a block, at least:
-/// groups finish in the order in which they are started (PTX ISA,
+/// Returns the minimum number of MMAs started between two operations of a
+/// block. Groups complete in the order of their start (PTX ISA,
 /// wgmma.wait_group).
 static int64_t countStarted(Operation *first, Operation *end) {
   int64_t started = 0;
@@ -34,9 +34,9 @@ static int64_t countStarted(Operation *first, Operation *end) {
   return started;
 }
 
-/// Whether `mma` is finished after `wait`: from elsewhere with none pending,
-/// from the same block if enough are started between them, in one iteration or
-/// from it to the next.
+/// Returns true if `mma` is complete after `wait`: with none pending, or in the
+/// same block if enough instructions start between them, in an iteration or
+/// across two.
 static bool finishes(MmaOp mma, MmaWaitOp wait, bool inNext) {
   if (!wait.getPending())
     return true;
@@ -52,10 +52,10 @@ static bool finishes(MmaOp mma, MmaWaitOp wait, bool inNext) {
 
 namespace {
 
-/// What a role may have started and not waited for, wherever it is: of each
-/// instruction, how many have been started after it, and how many stages of a
-/// ring have been taken since the one that it reads. Of a take, how many since
-/// its own. All that any path through the role leads to is in one set.
+/// Set of instructions that may be in flight at a point of a role. Each entry
+/// counts the instructions started after it, and the stages of a ring taken
+/// since the stage that it reads. A take counts the takes since. The set unites
+/// all paths to the point.
 class ReadsUnderWay {
 public:
   LogicalResult verify(RoleOp role) {
@@ -65,7 +65,7 @@ public:
 
 private:
   struct Read {
-    Operation *op; // an instruction, or a take
+    Operation *op; // an MMA or a take
     Operation *ring;
     int64_t taken, started;
 
@@ -76,15 +76,14 @@ private:
   };
   using State = std::set<Read>;
 
-  /// As many started count as more: a wait that leaves more pending than that
-  /// waits for nothing.
+  /// Saturation of the count: a wait with more pending instructions is vacuous.
   static constexpr int64_t kManyStarted = 64;
 
   LogicalResult run(Block &block, State &state) {
     for (Operation &op : block)
       if (failed(run(op, state)))
         return failure();
-    // What a block has taken is used and released in it.
+    // A block uses and releases the stages that it takes.
     change(state, [&](Read &read) {
       return isa<MmaOp>(read.op) || read.op->getBlock() != &block;
     });
@@ -108,7 +107,7 @@ private:
     return success();
   }
 
-  /// Any number of iterations of a loop, or one branch.
+  /// Analyzes any number of iterations of a loop, or a branch.
   LogicalResult runRegions(Operation &op, State &state) {
     size_t known;
     do {
@@ -134,7 +133,7 @@ private:
     state = std::move(next);
   }
 
-  /// A stage is taken again after all others of the ring: it was released.
+  /// A stage is reused after all others of the ring, so it was released.
   static void take(ConsumerWaitOp wait, State &state) {
     Operation *ring = wait.getRing().getDefiningOp();
     int64_t stages = wait.getRing().getType().getStages();
@@ -176,8 +175,8 @@ private:
     return success();
   }
 
-  /// Fails where an instruction may still read a stage that goes back, one of
-  /// those from `first` to `last`, the latest being 0.
+  /// Fails if an instruction may still read a released stage from `first` to
+  /// `last`, counted back from the latest, 0.
   static LogicalResult verifyGiven(Operation *give, Operation *ring,
                                    int64_t first, int64_t last,
                                    const State &state) {
@@ -189,8 +188,8 @@ private:
       InFlightDiagnostic diag =
           mma.emitOpError("expected an mxgpu.mma_wait that finishes it before "
                           "the stage that it "
-                          "reads is given back, found none");
-      diag.attachNote(give->getLoc()) << "given back here";
+                          "reads is released, found none");
+      diag.attachNote(give->getLoc()) << "released here";
       return diag;
     }
     return success();
@@ -199,8 +198,8 @@ private:
 
 } // namespace
 
-/// Accumulators are under way wherever they go, until a wait for them.
-static LogicalResult verifySums(MmaOp mma) {
+/// Checks that an accumulator is used only by MMAs until a wait.
+static LogicalResult verifyAccumulator(MmaOp mma) {
   llvm::SmallSetVector<Value, 4> values;
   values.insert(mma.getAccumulator());
   for (size_t i = 0; i < values.size(); ++i)
@@ -213,7 +212,7 @@ static LogicalResult verifySums(MmaOp mma) {
           values.insert(wait.getResult());
         continue;
       }
-      // The next instruction takes them as they are.
+      // The next MMA accepts accumulators in flight.
       if (auto next = dyn_cast<MmaOp>(user);
           next && next.getKind() == mma.getKind())
         continue;
@@ -246,7 +245,8 @@ LogicalResult mxgpu::verifyMmas(KernelOp kernel) {
     if (failed(ReadsUnderWay().verify(role)))
       return failure();
   WalkResult result = kernel.walk([](MmaOp mma) {
-    return WalkResult(failure(isAsyncMma(mma) && failed(verifySums(mma))));
+    return WalkResult(
+        failure(isAsyncMma(mma) && failed(verifyAccumulator(mma))));
   });
   return failure(result.wasInterrupted());
 }

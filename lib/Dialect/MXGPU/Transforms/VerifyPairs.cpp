@@ -1,11 +1,11 @@
-//===- VerifyPairs.cpp - Both CTAs of a pair take part ------------------===//
+//===- VerifyPairs.cpp - Participation of both CTAs of a pair -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A pair shares its tensor cores' instructions (PTX ISA, tcgen05 CTA pair): the
-// leader issues them for both, and each CTA fills and reads its own memory. So
-// barriers of a pair count arrivals from certain CTAs, and one that does not
-// come, or comes too often, is a deadlock or a race.
+// The leader of a pair issues the instructions of both tensor cores (PTX ISA,
+// tcgen05 CTA pair), and each CTA fills and reads its own memory. Barriers of a
+// pair count arrivals from certain CTAs: a missing arrival is a deadlock, a
+// surplus arrival a race.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,15 +14,15 @@
 using namespace mlir;
 using namespace mx::mxgpu;
 
-/// Whether `value` may differ between the CTAs of a pair.
+/// Returns true if `value` may differ between the CTAs of a pair.
 static bool dependsOnRank(Value value) {
-  // Arguments of loops follow from their operands, which are asked for too.
+  // Loop arguments depend on loop operands, which are checked separately.
   Operation *op = value.getDefiningOp();
   return op &&
          (isa<CtaRankOp>(op) || llvm::any_of(op->getOperands(), dependsOnRank));
 }
 
-/// What each kind does in a pair: the leader alone, or both.
+/// Verifies the CTAs of each kind in a pair: the leader alone, or both.
 static LogicalResult verifyPort(RingOp ring, const Port &port,
                                 AsyncKind asyncKind) {
   RoleOp role = port.role;
@@ -54,10 +54,10 @@ LogicalResult mx::mxgpu::verifyPair(RingOp ring, const Sides &sides) {
       return succeeded(verifyPort(ring, port, type.getProducer()));
     }));
   };
-  // Each CTA of a pair looks for its groups by itself.
+  // Each CTA of a pair searches its expert groups itself.
   if (type.getProducer() == AsyncKind::Groups)
     return kernel.isPair() ? verifyProducers() : success();
-  // And it may load for its own threads.
+  // A CTA may also load for its own threads.
   bool isOfCta = kernel.isPair() && type.getScope() == Scope::Cta &&
                  type.getProducer() == AsyncKind::BulkCopy &&
                  type.getConsumer() == AsyncKind::Threads;

@@ -1,11 +1,10 @@
-//===- VerifyPipelines.cpp - Prove a kernel's rings safe ------------------===//
+//===- VerifyPipelines.cpp - Verification of ring protocols ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Roles are sequences of loops without data-dependent control flow around the
-// rings, so that a ring is a place in a marked graph: a producer puts tokens
-// in, a consumer takes as many out, and the initial tokens are the empty
-// stages.
+// Roles are sequences of loops without data-dependent control flow around ring
+// operations, so a ring is a place of a marked graph: producers add tokens,
+// consumers remove as many, and the initial tokens are the empty stages.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,9 +49,8 @@ public:
   }
 
 private:
-  /// Uses of a stage and its buffers are those of the values that a take gives:
-  /// none is hidden by an operation that passes them on, or has them from
-  /// elsewhere.
+  /// Requires direct uses of the stages and buffers that a take returns, so
+  /// that no operation hides a use by passing the values on.
   LogicalResult verifyOperands() {
     WalkResult result = kernel.walk<WalkOrder::PreOrder>([](Operation *op) {
       for (Value operand : op->getOperands()) {
@@ -68,11 +66,11 @@ private:
         if (!isa_and_present<ProducerAcquireOp, ConsumerWaitOp>(
                 operand.getDefiningOp())) {
           // kernel C15
-          InFlightDiagnostic diag =
-              op->emitOpError("expected what ")
-              << ProducerAcquireOp::getOperationName() << " or "
-              << ConsumerWaitOp::getOperationName() << " gave, found another "
-              << operand.getType();
+          InFlightDiagnostic diag = op->emitOpError("expected the result of ")
+                                    << ProducerAcquireOp::getOperationName()
+                                    << " or "
+                                    << ConsumerWaitOp::getOperationName()
+                                    << ", found another " << operand.getType();
           diag.attachNote(operand.getLoc()) << "it comes from here";
           return WalkResult::interrupt();
         }
@@ -110,13 +108,13 @@ private:
       if (!isa<GiveOp>(user))
         continue;
       if (port.give) {
-        // Uses come in no order.
+        // Uses are unordered.
         if (user->getBlock() == port.give->getBlock() &&
             user->isBeforeInBlock(port.give))
           std::swap(user, port.give);
         // kernel C18
         InFlightDiagnostic diag =
-            user->emitOpError("expected the stage to be given back once, found "
+            user->emitOpError("expected the stage to be released once, found "
                               "a second time");
         diag.attachNote(port.give->getLoc()) << "first here";
         return diag;
@@ -125,7 +123,7 @@ private:
     }
     // kernel C19
     if (!port.give)
-      return take.emitOpError("expected the stage to be given back by ")
+      return take.emitOpError("expected the stage to be released by ")
              << GiveOp::getOperationName() << ", found no use of it";
     // kernel C20
     if (port.give->getBlock() != take->getBlock())
@@ -134,8 +132,8 @@ private:
     return success();
   }
 
-  /// Whether several roles may consume a ring: each has a turn of its own, and
-  /// what they read does not change.
+  /// Returns true if several roles may consume a ring: each consumes every
+  /// stage, and none changes it.
   static bool isShared(RingType type) {
     return type.getConsumer() == AsyncKind::Roles ||
            (type.isEmptiedByThreads() && !type.isPair() &&
@@ -214,9 +212,9 @@ private:
     return verifyFilled(ring, sides);
   }
 
-  /// PTX ISA, clusterlaunchcontrol.try_cancel: who has seen a request fail must
-  /// not make another. So the role that asks waits for each answer before it
-  /// asks again, and like all others leaves its loop where there is none.
+  /// Requires the requesting role to wait for each answer before the next
+  /// request, and to leave its loop after a failed one: requests after a
+  /// failure are undefined (PTX ISA, clusterlaunchcontrol.try_cancel).
   LogicalResult verifyRequests(RingOp ring, const Sides &sides) {
     const Port &producer = sides.producers.front();
     for (ArrayRef<Port> ports :
@@ -244,9 +242,10 @@ private:
     return role.getElected() ? 1 : role.getWarps() * 32;
   }
 
-  /// One thread drives the copy engine and the tensor core, a warp looks for
-  /// groups; `threads(n)` and `async_threads(n)` are all threads of a role, or
-  /// of the roles that consume a ring together.
+  /// Verifies the threads of a kind: a single thread drives the copy engine and
+  /// the tensor core, a warp finds expert groups; `threads(n)` and
+  /// `async_threads(n)` are all threads of a role, or of the roles that consume
+  /// a ring together.
   LogicalResult verifyAsyncKind(RingOp ring, RoleOp role, AsyncKind asyncKind,
                                 int64_t threads, int64_t found) {
     if (asyncKind == AsyncKind::Roles)
@@ -277,7 +276,7 @@ private:
 
   KernelOp kernel;
   RingSides rings;
-  /// Whether sides of a ring agree only by known numbers of iterations.
+  /// True if sides of a ring agree only by known trip counts.
   bool countsIterations = false;
 };
 

@@ -1,10 +1,10 @@
-//===- VerifyReleases.cpp - Stages are released after their last use ------===//
+//===- VerifyReleases.cpp - Release of stages after their last use --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A release that is deferred by n stages releases the one that its role took n
-// stages before. So a role has a stage for longer than the block that takes it
-// shows, and a tail after all loops releases the last n.
+// A release deferred by n stages releases the stage that the role took n stages
+// before. The role thus holds a stage beyond the block of its take, and a tail
+// after all loops releases the last n.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,6 @@ static int64_t getDistance(const Port &port) {
   return release ? release.getDeferred() : 0;
 }
 
-/// The tails of a ring in a role.
 static SmallVector<ConsumerTailOp> getTails(RingOp ring, RoleOp role) {
   SmallVector<ConsumerTailOp> tails;
   role.walk([&](ConsumerTailOp tail) {
@@ -29,8 +28,8 @@ static SmallVector<ConsumerTailOp> getTails(RingOp ring, RoleOp role) {
   return tails;
 }
 
-/// What releases the stage of `ports[index]` within its block, if anything
-/// does: its own release, that of a stage that the block takes later, or a
+/// Returns the operation that releases the stage of `ports[index]` within its
+/// block, or null: its own release, that of a later take of the block, or a
 /// tail.
 static Operation *findGive(RingOp ring, ArrayRef<Port> ports, size_t index) {
   const Port &taken = ports[index];
@@ -45,7 +44,7 @@ static Operation *findGive(RingOp ring, ArrayRef<Port> ports, size_t index) {
     Operation *ancestor = block->findAncestorOpInBlock(*port.take);
     if (!ancestor)
       break;
-    // In a loop further on it may, or may not.
+    // A later loop may release the stage, or may not run.
     give = ancestor == port.take ? port.give : ancestor;
     if (ancestor != port.take || distance-- == 0)
       break;
@@ -60,7 +59,7 @@ static Operation *findGive(RingOp ring, ArrayRef<Port> ports, size_t index) {
   return give;
 }
 
-/// Uses of a stage come before it is released.
+/// Requires uses of a stage before its release.
 static LogicalResult verifyUses(RingOp ring, ArrayRef<Port> ports,
                                 size_t index) {
   const Port &port = ports[index];
@@ -74,20 +73,20 @@ static LogicalResult verifyUses(RingOp ring, ArrayRef<Port> ports,
       // kernel C21
       InFlightDiagnostic diag = user->emitOpError(
           "expected to use the stage before it is handed back");
-      diag.attachNote(give->getLoc()) << "given back here";
+      diag.attachNote(give->getLoc()) << "released here";
       return diag;
     }
   }
   return success();
 }
 
-/// Whether `tail` comes after `op`, in a block around it.
+/// Returns true if `tail` follows `op` in an enclosing block.
 static bool isAfter(Operation *tail, Operation *op) {
   Operation *ancestor = tail->getBlock()->findAncestorOpInBlock(*op);
   return ancestor && ancestor->isBeforeInBlock(tail);
 }
 
-/// A role keeps as many stages at each release, and has one more to go on with.
+/// Requires equally many kept stages at each release, and one more in the ring.
 static LogicalResult verifyDistance(RingOp ring, const Port &port,
                                     int64_t distance) {
   int64_t kept = getDistance(port), stages = ring.getType().getStages();
@@ -104,7 +103,7 @@ static LogicalResult verifyDistance(RingOp ring, const Port &port,
   return success();
 }
 
-/// A tail releases what is kept, and there is something for it to release.
+/// Requires a tail exactly if stages are kept.
 static LogicalResult verifyTails(RingOp ring, RoleOp role,
                                  ArrayRef<Port> ports) {
   SmallVector<ConsumerTailOp> tails = getTails(ring, role);

@@ -1,4 +1,4 @@
-//===- VerifyResources.cpp - Kernels fit the resources of a CTA -----------===//
+//===- VerifyResources.cpp - Resource limits of a CTA ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -43,7 +43,7 @@ const target::TargetInfo *mxgpu::getTargetInfo(Operation *op) {
 
 namespace {
 
-/// Fails with the table of what was taken if it does not fit.
+/// Fails with a table of uses if `memory` exceeds the limit.
 LogicalResult check(KernelOp kernel, const Memory &memory, int64_t available,
                     StringRef unitOfSize, const target::TargetInfo &target) {
   if (memory.getUsed() <= available)
@@ -79,7 +79,7 @@ struct VerifyResourcesPass final
     }
   }
 
-  /// The chip has the kernel's matrix instructions.
+  /// Requires the kernel's matrix instructions on the chip.
   static LogicalResult verifyMmas(KernelOp kernel,
                                   const target::TargetInfo &target) {
     WalkResult result = kernel.walk([&](MmaOp mma) {
@@ -104,7 +104,7 @@ struct VerifyResourcesPass final
                                 "bytes of shared memory", target)));
   }
 
-  /// Roles whose threads wait for each other use the named barrier of the role.
+  /// Requires a named barrier for each role with waits among its threads.
   static LogicalResult verifyBarriers(KernelOp kernel) {
     for (auto role : kernel.getBody().getOps<RoleOp>())
       if (int64_t number = role.getNamedBarrier();
@@ -116,7 +116,7 @@ struct VerifyResourcesPass final
     return success();
   }
 
-  /// The registers at launch must suffice for all roles together.
+  /// Checks that the registers at launch cover all roles.
   static LogicalResult verifyRegisters(KernelOp kernel,
                                        const target::TargetInfo &target) {
     int64_t launched = kernel.getLaunchRegisters().value_or(0);

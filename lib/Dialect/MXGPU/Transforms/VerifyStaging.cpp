@@ -1,10 +1,10 @@
-//===- VerifyStaging.cpp - The rings that warps have for themselves -------===//
+//===- VerifyStaging.cpp - Rings for bulk stores --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Rows on their way through shared memory to a bulk copy. A role may take a
-// warp's stages in several places, as long as whole warps take the same way;
-// the stages of all its threads in one.
+// Stages hold rows between registers and a bulk store. A role may take stages
+// of warp scope in several places reached by whole warps, and stages of all its
+// threads in a single place.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ bool mx::mxgpu::isUniform(Value value) {
     return isa<KernelOp, ForEachWorkTileOp, ForEachKOp>(parent);
   }
   Operation *op = value.getDefiningOp();
-  // Nothing writes the table while the kernel runs.
+  // The table is constant during the kernel.
   bool isKnown = isMemoryEffectFree(op) || isa<LoadScaleRangeOp>(op);
   if (isa<ThreadIdOp>(op) || op->getNumRegions() || !isKnown)
     return false;
@@ -51,8 +51,8 @@ static LogicalResult findOnce(ProducerAcquireOp acquire, StringAttr name,
   return success();
 }
 
-/// acquire, then for each field a store_shared and a tma_store, then publish,
-/// in one block that whole warps reach.
+/// Requires an acquire, a store_shared and a tma_store for each field, then a
+/// commit, in a block that whole warps reach.
 static LogicalResult verifyStaged(ProducerAcquireOp acquire) {
   for (Operation *parent = acquire->getParentOp(); !isa<RoleOp>(parent);
        parent = parent->getParentOp()) {
@@ -77,12 +77,12 @@ static LogicalResult verifyStaged(ProducerAcquireOp acquire) {
           "expected to be in the block that takes the stage");
     // kernel C18
     if (isa<ProducerCommitOp>(user) && std::exchange(publish, user))
-      return user->emitOpError("expected the stage to be given back once, "
+      return user->emitOpError("expected the stage to be released once, "
                                "found a second time");
   }
   // kernel C19
   if (!publish)
-    return acquire.emitOpError("expected the stage to be given back by "
+    return acquire.emitOpError("expected the stage to be released by "
                                "mxgpu.producer_commit, found no use of it");
   for (StringAttr name : acquire.getRing().getType().getNames()) {
     SmallVector<Operation *> uses = {acquire};
@@ -102,8 +102,8 @@ static LogicalResult verifyStaged(ProducerAcquireOp acquire) {
   return success();
 }
 
-/// A copy is counted when it starts: a stage that is taken before the copy of
-/// the one before would be taken too early.
+/// Requires the copy of a stage before the next acquire, since copies are
+/// counted when they start.
 static LogicalResult verifyOneAtATime(ProducerAcquireOp acquire) {
   for (Operation *op = acquire->getNextNode(); op; op = op->getNextNode()) {
     if (isa<ProducerCommitOp>(op) && op->getOperand(0) == acquire.getStage())
@@ -129,7 +129,7 @@ static bool isWrite(Operation *op) {
 
 static bool isCopy(Operation *op) { return isa<TmaStoreOp, BulkStoreOp>(op); }
 
-/// Copies of a buffer: of each box or tile if it has several.
+/// Returns the number of copies of a buffer, one for each box or tile.
 static int64_t getNumCopies(TypedValue<BufferType> view) {
   BufferType buffer = view.getType();
   for (Operation *user : view.getUsers()) {
@@ -142,7 +142,7 @@ static int64_t getNumCopies(TypedValue<BufferType> view) {
   return 1;
 }
 
-/// Which box or tile of its buffer a store copies.
+/// Return the box or tile of the buffer that a store copies.
 static std::optional<int64_t> getCopied(TmaStoreOp store) {
   return store.getBox();
 }
@@ -150,7 +150,7 @@ static std::optional<int64_t> getCopied(BulkStoreOp store) {
   return store.getTile();
 }
 
-/// As many copies as there are boxes or tiles suffice if none is copied twice.
+/// Requires distinct boxes or tiles, which with their number covers the buffer.
 static LogicalResult verifyCopiedOnce(ProducerAcquireOp acquire) {
   llvm::SmallDenseSet<std::pair<Value, int64_t>> found;
   for (Operation &op : *acquire->getBlock()) {
@@ -172,16 +172,16 @@ static LogicalResult verifyCopiedOnce(ProducerAcquireOp acquire) {
   return success();
 }
 
-/// The condition under which `op` copies, if it has one.
+/// Returns the condition of a copy, or null.
 static Value getCondition(Operation *op) {
   return llvm::TypeSwitch<Operation *, Value>(op)
       .Case<TmaStoreOp, BulkStoreOp, StoreRowsOp>(
           [](auto store) { return store.getCondition(); });
 }
 
-/// All threads of a role write the fields, in loops or not; then come the
-/// copies, one of each field, and publish. What is written after the first copy
-/// could be missed: the threads wait for each other there and nowhere else.
+/// Requires all threads of a role to write the fields before the first copy,
+/// then a copy of each field, then the commit. The threads synchronize before
+/// the first copy only, so later writes could be missed.
 static LogicalResult verifySlotOfRole(ProducerAcquireOp acquire) {
   // kernel C16
   for (Operation *loop : getLoops(acquire))
@@ -197,7 +197,7 @@ static LogicalResult verifySlotOfRole(ProducerAcquireOp acquire) {
       publishes.push_back(user);
   // kernel C18
   if (publishes.size() != 1)
-    return acquire.emitOpError("expected the stage to be given back once by "
+    return acquire.emitOpError("expected the stage to be released once by "
                                "mxgpu.producer_commit, found ")
            << publishes.size() << " times";
   for (auto [name, view] : llvm::zip_equal(
@@ -265,8 +265,8 @@ static LogicalResult verifyStagingOfRole(RingOp ring) {
   return verifySlotOfRole(taken);
 }
 
-/// No other warp waits for the stages, and the copies that a warp waits for
-/// wait for none: there is no order to prove beyond that of each stage's use.
+/// No other warp waits for the stages, and the copies wait for no warp. The
+/// order of uses within a stage is therefore sufficient.
 LogicalResult mx::mxgpu::verifyStaging(RingOp ring) {
   if (ring.getType().getScope() == Scope::Cta)
     return verifyStagingOfRole(ring);

@@ -1,10 +1,6 @@
 //===- MXPlanDialect.cpp - Registration of the mxplan dialect -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-//
-// Types, attributes and what a function says about itself.
-//
-//===----------------------------------------------------------------------===//
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"

@@ -1,10 +1,6 @@
 //===- MXPlanOps.cpp - Operations of the mxplan dialect -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-//
-// What operations check beyond their types.
-//
-//===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mx/Dialect/MX/IR/ConstantBytes.h"
@@ -69,7 +65,7 @@ LogicalResult ConstantOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   return success();
 }
 
-/// The types of the parameters that a plan gives a kernel.
+/// Returns the types of the parameters of a kernel in a plan.
 static SmallVector<Type> getLaunchTypes(mxgpu::KernelOp kernel) {
   SmallVector<Type> types;
   Type i64 = IntegerType::get(kernel.getContext(), 64);
@@ -95,7 +91,7 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   if (auto kernel = dyn_cast_if_present<mxgpu::KernelOp>(callee)) {
     expected = getLaunchTypes(kernel);
   } else if (auto function = dyn_cast_if_present<FunctionOpInterface>(callee)) {
-    // Of a lowered kernel only the number of parameters is left.
+    // Only the number of parameters of a lowered kernel is known.
     if (function.getNumArguments() == getArgs().size())
       return success();
     return emitOpError("expected ")

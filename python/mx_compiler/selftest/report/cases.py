@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The cases of the report: one table, and for each row a function that makes it."""
+"""Cases of the report: a table with a function for each row."""
 
 from typing import Callable, NamedTuple
 
@@ -9,22 +9,23 @@ import numpy as np
 from ..._arrays.interop import find_library
 from .. import reference as ref
 
-# Rows of large results that are compared, evenly over all of them.
+# Number of compared rows of large results, evenly spaced.
 ROWS = 64
-# Operands of a timed case together, so that no launch finds its own in a cache.
+# Total operand size of a timed case, so no launch finds its operands in a cache.
 BYTES = 256 << 20
 
 
 class Made(NamedTuple):
-    """`launches`: the same work on operands of their own. `check` compares the
-    results of the first. `torch`: what PyTorch does beside it, and its launches."""
+    """Prepared case. `launches` repeat the work on separate operands; `check` compares the
+    results of the first. `torch` is a description and launches of PyTorch for comparison."""
     launches: list
     check: Callable
     torch: tuple = None
 
 
 class Row(NamedTuple):
-    """`make(place, name, **sizes)` is called with the sizes for a GPU, or `tiny`."""
+    """Row of the table. `make(place, name, **sizes)` is called with `sizes` on a GPU, else with
+    `tiny`."""
     family: str
     make: Callable
     names: tuple
@@ -33,7 +34,7 @@ class Row(NamedTuple):
 
 
 class Place:
-    """Where a case runs: arrays of the device, and of PyTorch beside them."""
+    """Device of a case: creates arrays and PyTorch tensors."""
 
     def __init__(self, device, torch=None):
         self.rng = np.random.default_rng(7)
@@ -44,7 +45,8 @@ class Place:
         self.made = {}
 
     def normal(self, *shape, scale=1.0, dtype=ref.BF16):
-        """The same for all cases of a family: large ones take a while."""
+        """Returns normal values, cached for all cases of a family because large arrays are slow
+        to draw."""
         key = shape, scale, dtype
         if key not in self.made:
             x = self.rng.standard_normal(shape, np.float32) * np.float32(scale)
@@ -52,21 +54,21 @@ class Place:
         return self.made[key]
 
     def blocks(self, rows, columns):
-        """Blocks of 16 of very different sizes, and one of zeros."""
+        """Returns blocks of 16 of different magnitude, and two blocks of zeros."""
         sizes = np.exp2(self.rng.integers(-6, 6, (rows, columns // 16, 1)), dtype=np.float32)
         sizes[0, :2] = 0
         x = self.normal(rows, columns // 16, 16, dtype=np.float32) * sizes
         return x.reshape(rows, columns).astype(ref.BF16)
 
     def sets(self, *arrays, bytes):
-        """Sets of operands that are together larger than caches, if one has `bytes`:
-        the rows in other orders."""
+        """Returns sets of operands that together exceed caches, given the size of a set in
+        bytes. Sets differ by the order of rows."""
         count = max(2, min(12, BYTES // bytes)) if self.is_gpu else 1
         return [tuple(np.roll(x, k, axis=0) for x in arrays) for k in range(count)]
 
     def put(self, x):
-        """On a GPU a tensor of PyTorch if that is there, so that calls take memory from
-        its allocator: other memory waits for the GPU when it is freed."""
+        """Copies to the device; on a GPU to a PyTorch tensor if available, so calls use
+        PyTorch's allocator: other memory waits for the GPU when freed."""
         if not self.is_gpu:
             return x
         there = mx.array(x, self.stream)
@@ -76,7 +78,7 @@ class Place:
         return self.torch.from_dlpack(there)
 
     def get(self, x):
-        """On the host; of a Quantized its arrays."""
+        """Copies to the host; for a Quantized, its arrays."""
         if self.torch and isinstance(x, self.torch.Tensor):
             self.stream.synchronize()
             return find_library(type(x)).to_host(x.cpu())
@@ -87,12 +89,12 @@ class Place:
         return x.numpy(stream=self.stream) if hasattr(x, "numpy") else np.asarray(x)
 
     def bf16(self, x):
-        """A tensor of PyTorch."""
+        """Returns a PyTorch tensor in bf16."""
         bits = self.torch.tensor(x.view(np.int16), device=self.device)
         return bits.view(self.torch.bfloat16)
 
     def beside(self, what, launches):
-        """`launches()`, where PyTorch is there."""
+        """Returns `what` with `launches()` if PyTorch is available, else None."""
         return (what, launches()) if self.torch else None
 
 
@@ -100,7 +102,7 @@ def some(rows):
     return np.unique(np.linspace(0, rows - 1, min(rows, ROWS)).astype(int))
 
 
-# --- The families ---------------------------------------------------------------------
+# --- Families -------------------------------------------------------------------------
 
 
 def quantize(place, name, rows, columns):
@@ -143,13 +145,13 @@ def dequantize(place, name, rows, columns):
 
 
 def matmul(place, name, m, n, k):
-    """Of two quantized matrices."""
+    """Matmul of two quantized matrices."""
     return _matmul(place, name, m, n, k, lambda x: mx.quantize(x, name,
                                                                stream=place.stream))
 
 
 def weight_only(place, name, m, n, k):
-    """Of activations in bf16 and a quantized matrix."""
+    """Matmul of bf16 activations and a quantized matrix."""
     return _matmul(place, name, m, n, k, lambda x: x)
 
 
@@ -237,12 +239,12 @@ def swiglu(place, name, rows, columns):
                 place.beside("silu(gate) * up in bf16", torch))
 
 
-# Weights, and the ratio that results have at least (docs/guide/MoE.md).
+# Smallest accepted ratio by weight format (docs/guide/MoE.md).
 _LEAST_DB = {"mxfp8_e4m3": 22.0, "mxfp4": 11.0}
 
 
 def moe_layer(place, name, experts, hidden, intermediate, tokens):
-    """Forward and backward."""
+    """MoE layer, forward and backward."""
     x, dy = place.normal(tokens, hidden), place.normal(tokens, hidden)
     w1 = place.normal(experts, 2 * intermediate, hidden, scale=hidden ** -0.5)
     w2 = place.normal(experts, hidden, intermediate, scale=intermediate ** -0.5)
@@ -286,7 +288,7 @@ def moe_layer(place, name, experts, hidden, intermediate, tokens):
 
 
 _SIMPLE = {
-    # As written: a fused multiply-add would have other bits.
+    # Unfused: a fused multiply-add would produce different bits.
     "multiply_add": ("""func.func @f(%x: tensor<?x?xf32>, %y: tensor<?x?xf32>) -> tensor<?x?xf32> {
       %0 = arith.mulf %x, %y : tensor<?x?xf32>
       %1 = arith.addf %0, %x : tensor<?x?xf32>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Collects the report: what the machine is, and what a process for each family found."""
+"""Assembly of the report: the machine, and the results of one process for each family."""
 
 import datetime
 import json
@@ -21,7 +21,7 @@ from . import timing
 from .cases import TABLE
 
 FORMAT = 1
-# Seconds that a family may take.
+# Time limit of a family in seconds.
 LIMIT = 300
 
 
@@ -33,8 +33,8 @@ def _version(package):
 
 
 def _assembler(kind):
-    """The CUDA of the ptxas that assembles the kernels, "?" where it does not say; None
-    where the driver does, and where there are none."""
+    """Returns the CUDA version of the ptxas for the kernels, "?" if unknown. None if the driver
+    assembles them, or if there are no kernels."""
     if kind == "cpu":
         return None
     chosen = ptxas.choose(*ptxas.candidates(), default_chip())
@@ -42,7 +42,7 @@ def _assembler(kind):
 
 
 def _gpu_query(number, fields):
-    """What nvidia-smi says, by field; None without it."""
+    """Queries nvidia-smi; returns values by field, or None without nvidia-smi."""
     try:
         text = subprocess.run(
             ["nvidia-smi", f"--id={number}", "--query-gpu=" + ",".join(fields),
@@ -65,7 +65,7 @@ def _describe_device(device):
 
 
 def _run_family(row, device):
-    """The results of its cases by name, and why some are missing."""
+    """Runs the cases of a family. Returns results by name, and the reason for missing ones."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "results")
         command = [sys.executable, "-m", "mx_compiler.selftest.report.worker", row.family,
@@ -121,7 +121,7 @@ def _print(case):
 
 
 def collect(device):
-    """The report as it becomes JSON. The device was set."""
+    """Returns the report for JSON. The device must be set."""
     about = _describe_device(device)
     is_gpu = about["kind"] == "cuda"
     number = int(device.partition(":")[2] or 0)
@@ -166,8 +166,8 @@ def _refuse(why):
 
 
 def write_report(path, device=None):
-    """Writes the report to `path`; the exit status. Without a device the first GPU, or
-    the simulator where there is none."""
+    """Writes the report to `path` and returns the exit status. The default device is the first
+    GPU, else the simulator."""
     if device is None:
         device = "cuda:0" if has_gpu() else "sim"
     if not _can_write(path):

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Times of launches by CUDA events of the driver, on the stream of the launches.
+"""Timing of launches by CUDA events on the stream of the launches.
 
-A burst is one launch after the other, each on operands of its own. Before it the GPU
-fills memory with zeros, as often as the host needs to issue the burst: that empties the
-caches, and the launches follow each other without a gap. Where no such fill is long
-enough, as for launches that wait for the GPU, the host was measured, and the time of
-the GPU is not known."""
+A burst is a sequence of launches, each on its own operands. Before it the GPU fills memory with
+zeros for as long as the host needs to issue the burst: this clears the caches and closes gaps
+between launches. If no fill is long enough, as for launches that wait for the GPU, the host was
+measured and the GPU's time is unknown."""
 
 import ctypes
 import math
@@ -13,7 +12,7 @@ import statistics
 import time
 
 BURSTS, LAUNCHES = 15, 8
-# In the first burst kernels may still be loaded; the second one shows the host's time.
+# The first burst may load kernels; the second measures the host.
 TRIALS = 2
 FILL, FILLS, MOST_FILLS = 1 << 30, 2, 64
 METHOD = ("microseconds of a launch: in a burst of launches, each on other operands, "
@@ -27,13 +26,13 @@ class Clock:
         device, context = ctypes.c_int(), ctypes.c_void_p()
         self.call("cuInit", 0)
         self.call("cuDeviceGet", ctypes.byref(device), number)
-        # That of the runtime and of PyTorch.
+        # Primary context, shared with the runtime and PyTorch.
         self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
         self.call("cuCtxSetCurrent", context)
         self.fill, self.events = ctypes.c_uint64(), []
 
     def prepare(self):
-        """What all measurements use, once."""
+        """Allocates the common resources once."""
         if self.events:
             return
         self.call("cuMemAlloc_v2", ctypes.byref(self.fill), ctypes.c_size_t(FILL))
@@ -49,19 +48,19 @@ class Clock:
             raise RuntimeError(f"{name}: {(text.value or b'unknown error').decode()}")
 
     def version(self):
-        """Of CUDA that the driver has: 13000 is 13.0."""
+        """Returns the driver's CUDA version: 13000 is 13.0."""
         version = ctypes.c_int()
         self.call("cuDriverGetVersion", ctypes.byref(version))
         return version.value
 
     def between(self, begin, end):
-        """Milliseconds."""
+        """Returns the milliseconds between two events."""
         taken = ctypes.c_float()
         self.call("cuEventElapsedTime", ctypes.byref(taken), begin, end)
         return taken.value
 
     def measure(self, launches, stream):
-        """Of `launches` in turn, on the stream with this handle."""
+        """Measures `launches` in turn on the stream with this handle."""
         self.prepare()
         first, begin, end = self.events
         stream = ctypes.c_void_p(stream)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs one family in a process of its own, which a fault of the GPU may end:
+"""Runs a family in a separate process, because a GPU fault may end it:
 
     python -m mx_compiler.selftest.report.worker FAMILY DEVICE FILE
 
-FILE gets a line of JSON when a case begins, and one with its result."""
+FILE receives a line of JSON at the start of a case, and a line with its result."""
 
 import contextlib
 import json
@@ -21,7 +21,7 @@ from .timing import Clock
 
 
 def find_torch(place):
-    """PyTorch, if it is there for this GPU."""
+    """Returns PyTorch if it supports this GPU, else None."""
     if not place.is_gpu or not find_spec("torch"):
         return None
     import torch
@@ -40,7 +40,7 @@ def times_of(place, clock, made):
 
 
 def run_case(row, name, place, clock):
-    """What was found; a failure has its text, and does not stop others."""
+    """Returns the result of a case. A failure is recorded and does not stop other cases."""
     sizes = row.sizes if place.is_gpu else row.tiny
     found = {"passed": False, "comparison": None, "times": None, "error": None}
     start = time.perf_counter()

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""PyTorch's own names, served by mx."""
+"""PyTorch's own functions, served by mx."""

@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The end of a process after a backward pass on a GPU. Threads of PyTorch's autograd drop
-their tensors after `backward` has returned, and need the interpreter for that. If it ends
-meanwhile, CPython ends the thread inside a destructor of C++, and the process aborts with
-"terminate called without an active exception"."""
+"""Process exit after a backward pass on a GPU. PyTorch's autograd threads drop tensors after
+`backward` has returned, and need the interpreter for that. If the interpreter ends meanwhile,
+CPython ends the thread inside a C++ destructor, and the process aborts with "terminate called
+without an active exception"."""
 
 import atexit
 import pathlib
 import time
 
-_NAMES = "pt_autograd"  # and the number of a device
+_NAMES = "pt_autograd"  # followed by the device number
 _TASKS = pathlib.Path("/proc/self/task")
 
 
 def _threads():
-    """State and context switches of each of these threads."""
+    """Returns state and context switches of each autograd thread."""
     found = {}
     for task in _TASKS.glob("*/status"):
         try:
             fields = dict(line.split(":", 1) for line in task.read_text().splitlines())
-        except (OSError, ValueError):  # it has just ended
+        except (OSError, ValueError):  # the thread has just ended
             continue
         if fields.get("Name", "").strip().startswith(_NAMES):
             found[task] = [fields.get(key, "").strip() for key in
@@ -27,8 +27,8 @@ def _threads():
 
 
 def wait_for_autograd(limit=2.0):
-    """Leaves the interpreter to threads of autograd until they sleep, for `limit` seconds at
-    most. Returns at once in a process that has none."""
+    """Yields the interpreter to autograd threads until they sleep, for at most `limit` seconds.
+    Returns at once without such threads."""
     end = time.monotonic() + limit
     before, calm = None, 0
     while time.monotonic() < end and calm < 3:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Expert groups of rows and of columns: from PyTorch's places to those of mx.
+"""Expert groups of rows and columns: conversion from PyTorch's layout to that of mx.
 
-PyTorch has the tiles of scales of one expert group right after those of the previous group,
-and columns of groups where they are. mx begins a group at a place that follows from
-`offs` alone (docs/reference/Spec.md), so tiles are gathered, and columns of groups copied. All
-indices are computed on the device: nothing waits to know `offs`."""
+PyTorch stores the scale tiles of expert groups back to back, and leaves columns of groups in
+place. In mx a group starts at an offset determined by `offs` alone (docs/reference/Spec.md), so
+tiles are gathered and columns copied. All indices are computed on the device; the host never
+reads `offs`."""
 
 import torch
 
@@ -12,14 +12,14 @@ from ..._ops import scale_tiles
 from ..._ops.scale_tiles import REDUCTION_ALIGN, capacity, round_up
 from .._ops.token_groups import begins
 
-_ROWS, _COLUMNS = scale_tiles.ROWS, scale_tiles.BLOCKS  # of a tile of scales
+_ROWS, _COLUMNS = scale_tiles.ROWS, scale_tiles.BLOCKS  # of a scale tile
 _BYTES = _ROWS * _COLUMNS
-_CHUNK = 32                     # columns that an expert group has a multiple of
+_CHUNK = 32                     # divides the columns of each expert group
 
 
 class ExpertGroups:
-    """Where expert groups begin and what they have; a tensor of i64 each, [groups]. Wrong ends
-    give wrong numbers; what is indexed by them is kept within its tensor."""
+    """Starts and sizes of expert groups, i64 tensors of shape [groups]. Wrong ends produce
+    wrong values; indices derived from them are clamped to their tensors."""
 
     def __init__(self, offs):
         ends = offs.long()
@@ -29,23 +29,23 @@ class ExpertGroups:
 
 
 def before(counts):
-    """How many there are in all expert groups before each."""
+    """Returns the sum of counts before each expert group."""
     return counts.cumsum(0) - counts
 
 
 def owners(starts, count):
-    """The expert group that owns each of `count` places. `starts` begin with 0 and do not
-    decrease; of groups that begin at one place the last owns it."""
+    """Returns indices 0 to count - 1, and the expert group that owns each. `starts` begin with
+    0 and do not decrease; the last of several groups with one start owns it."""
     places = torch.arange(count, device=starts.device)
     return places, torch.searchsorted(starts[1:], places, right=True)
 
 
 def scales_of_rows(scales, offs, rows, columns):
-    """Blocked scales of expert groups of rows as mx has them, [tile rows * 128, columns up to
-    a multiple of 4].
+    """Returns blocked scales of expert groups of rows in mx's layout, [tile rows * 128, columns
+    rounded up to 4].
 
-    scales    of `rows` rows and `columns` blocks in all: tiles of each group, which
-              begins at a tile of its own, one group right after the other"""
+    scales    of `rows` rows and `columns` blocks in total: the tiles of each group,
+              back to back; each group starts a new tile"""
     width = -(-columns // _COLUMNS) * _BYTES
     given = _tiles(scales, width)
     groups = ExpertGroups(offs)
@@ -57,10 +57,11 @@ def scales_of_rows(scales, offs, rows, columns):
 
 
 def scales_of_reduction(scales, offs, rows, total, block):
-    """Blocked scales of expert groups along K as mx has them, [rows up to 128, blocks].
+    """Returns blocked scales of expert groups along K in mx's layout, [rows rounded up to 128,
+    blocks].
 
-    scales    of `rows` rows and blocks of `block` in `total` columns: tiles of each
-              group, whose columns are padded to 4 blocks, one group after the other"""
+    scales    of `rows` rows and `total` columns in blocks of `block`: the tiles of each
+              group back to back, with columns padded to 4 blocks"""
     given = _tiles(scales, _BYTES)
     groups = ExpertGroups(offs)
     heights = -(-rows // _ROWS)
@@ -74,7 +75,7 @@ def scales_of_reduction(scales, offs, rows, total, block):
     row = torch.arange(heights, device=offs.device)
     source = (before(widths)[group] * heights + local)[None] + row[:, None] * wide[None]
     moved = given.index_select(0, source.flatten().clamp(0, given.shape[0] - 1))
-    # After a group are zeros, whatever PyTorch's padding has.
+    # Zeros follow each group; PyTorch's padding is arbitrary.
     left = (blocks[group] - local * _COLUMNS)[:, None]
     exists = torch.arange(_COLUMNS, device=offs.device) < left
     moved = moved.view(torch.uint8).view(heights, count, -1, _COLUMNS)
@@ -83,8 +84,8 @@ def scales_of_reduction(scales, offs, rows, total, block):
 
 
 def columns_of_reduction(matrix, offs, total, per_byte):
-    """Elements [rows, total] as mx has expert groups along K: [rows, capacity], each
-    from a multiple of 128 on, with zeros after it."""
+    """Returns elements [rows, total] in mx's layout of expert groups along K: [rows, capacity],
+    each group at a multiple of 128 and followed by zeros."""
     groups = ExpertGroups(offs)
     chunks = _words(matrix).view(matrix.shape[0], -1, _CHUNK // per_byte // 8)
     starts = before(round_up(groups.sizes, REDUCTION_ALIGN)) // _CHUNK
@@ -97,12 +98,12 @@ def columns_of_reduction(matrix, offs, total, per_byte):
 
 
 def _tiles(scales, bytes_each):
-    """Dense scales as whole tiles, as many as there are, in words of 8 bytes."""
+    """Returns dense scales as whole tiles in 8-byte words."""
     count = scales.numel() // bytes_each
     flat = scales.view(torch.uint8).view(-1)[:count * bytes_each]
     return _words(flat).view(count, bytes_each // 8)
 
 
 def _words(x):
-    """Dense bytes as words of 8, which cost less to gather."""
+    """Returns dense bytes as 8-byte words, which are cheaper to gather."""
     return (x.clone() if x.storage_offset() % 8 else x).view(torch.int64)

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What fake tensors see of operators of aten that are served: PyTorch's own rules know
-only the shapes that its kernels take, or there are none.
+"""Fake tensor rules for overridden aten operators. PyTorch's rules accept only the shapes of
+its own kernels, or do not exist.
 
-A rule is put before PyTorch's, for FakeTensorMode alone. A kernel for the key Meta would
-not do: a kernel of PyTorch's in Python cannot be called, nor be put back, once another
-one was registered in Python."""
+A rule is placed before PyTorch's, for FakeTensorMode only. A Meta kernel would not work: once a
+Python kernel is registered, PyTorch's own Python kernel can neither be called nor restored."""
 
 import threading
 
@@ -12,10 +11,10 @@ import torch
 
 
 class FakeOverride:
-    """A rule of ours for an operator, until `remove`.
+    """Rule for an operator, active until `remove`.
 
-    function  the overload, of torch.ops.aten
-    find, run as of overrides.Override; `run` gives a result without contents"""
+    function   the overload, from torch.ops.aten
+    find, run  as in overrides.Override; `run` returns a result without contents"""
 
     def __init__(self, function, find, run):
         self._function, self._find, self._run = function, find, run
@@ -25,12 +24,11 @@ class FakeOverride:
         self._rules.append(self)
 
     def remove(self):
-        """Only PyTorch's rules are left."""
+        """Removes the rule; PyTorch's rules remain."""
         self._rules.remove(self)
 
     def __bool__(self):
-        """PyTorch asks whether there is a rule: there is none while it is asked for its
-        own."""
+        """Returns False while PyTorch's own rule is called, so that PyTorch skips this rule."""
         return not getattr(self._local, "asks_others", False)
 
     def __call__(self, *args, **kwargs):

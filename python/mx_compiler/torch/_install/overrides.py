@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels of ours for operators of aten: each takes the calls that it wants and leaves
-all others to the kernel that was there before.
+"""Kernels for aten operators: each handles the calls it supports and forwards all others to the
+previous kernel.
 
-Newer versions of PyTorch than 2.11 have a registry for this, torch._native. Before, and
-for a key without a kernel of PyTorch's, which it does not take, a kernel is registered
-over the one that torch.library.get_kernel gave."""
+PyTorch after 2.11 provides a registry, torch._native. Before, and for a dispatch key without a
+PyTorch kernel, which the registry rejects, a kernel is registered over the result of
+torch.library.get_kernel."""
 
 import warnings
 
@@ -15,18 +15,18 @@ try:
 except ImportError:
     _native = None
 
-_NAME = "mx"        # of us, in torch._native
-_in_native = set()  # nodes of that registry cannot be taken out, only be disabled
+_NAME = "mx"        # name in torch._native
+_in_native = set()  # registered nodes, which can only be disabled
 
 
 class Override:
-    """A kernel of ours at (operator, dispatch key), until `remove`.
+    """Kernel at (operator, dispatch key), active until `remove`.
 
     operator  as "_scaled_mm.out"
     key       "CUDA" or "CPU"
-    find      takes the call's arguments; what `run` needs, or None if the call is not
-              ours
-    run       takes what `find` found"""
+    find      takes the call's arguments; returns the input of `run`, or None if the
+              call is not supported
+    run       takes the result of `find`"""
 
     def __init__(self, operator, key, find, run):
         self.operator, self.key, self.find, self.run = operator, key, find, run
@@ -49,7 +49,7 @@ class Override:
             self._library.impl(self.operator, kernel, self.key, with_keyset=True)
 
     def remove(self):
-        """The operator is as it was before."""
+        """Restores the operator."""
         if self._library is None:
             _disable_native()
             return
@@ -58,7 +58,7 @@ class Override:
 
 
 def uses_native(operator, key):
-    """Whether torch._native takes it."""
+    """Returns True if torch._native supports the operator and key."""
     return _native is not None and _kernel(operator, key) is not None
 
 
@@ -81,14 +81,14 @@ def _disable_native():
 
 
 def _fallback(operator, key):
-    """What takes the calls that are not ours, with the keys of the call first."""
+    """Returns the function for other calls; its first argument is the dispatch key set."""
     kernel = _kernel(operator, key)
     return _error_of(operator, key) if kernel is None else kernel.call_boxed
 
 
 def _kernel(operator, key):
-    """The kernel that serves the key, of its own or of an alias such as
-    CompositeExplicitAutograd; None if there is none."""
+    """Returns the kernel for a key, its own or that of an alias such as
+    CompositeExplicitAutograd, or None."""
     try:
         return torch.library.get_kernel(f"aten::{operator}", key)
     except RuntimeError:
@@ -96,8 +96,8 @@ def _kernel(operator, key):
 
 
 def _error_of(operator, key):
-    """Without a kernel it is PyTorch's error, which a call provokes now, as long as the
-    kernel of ours is not there."""
+    """Returns a function that raises PyTorch's error for a missing kernel. A call provokes the
+    error now, before the override is registered."""
     name, _, overload = operator.partition(".")
     function = getattr(getattr(torch.ops.aten, name), overload or "default")
     device = key.lower()
@@ -114,7 +114,7 @@ def _error_of(operator, key):
 
 
 def _least(function, device, by_name):
-    """The least arguments that a call needs, on a device."""
+    """Returns the minimal arguments of a call on a device."""
     tensor = torch.empty(0, device=device)
     values = {"Tensor": tensor, "List[Tensor]": [tensor], "List[int]": [0], "bool": False}
     wanted = [a for a in function._schema.arguments

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""PyTorch's arguments of scaled matmuls as matmuls of mx: which of them are
-block-scaled, and in which formats. This looks at types and recipes alone, so that a
-call which is not ours costs little; scaled.py looks at the rest."""
+"""Classification of PyTorch's scaled matmul arguments: block-scaled or not, and the formats.
+Reads only types and recipes, so unsupported calls cost little; scaled_mm.py checks the rest."""
 
 import dataclasses
 from typing import NamedTuple, Optional
@@ -16,7 +15,7 @@ _MX = (ScalingType.BlockWise1x32.value,)
 _NV = (ScalingType.BlockWise1x16.value,)
 _NV_WITH_FACTOR = (*_NV, ScalingType.TensorWise.value)
 
-# Recipe, type of elements, type of scales.
+# Recipe, element type, scale type.
 _FORMATS = {
     (_MX, torch.float8_e4m3fn, torch.float8_e8m0fnu): "mxfp8_e4m3",
     (_MX, torch.float8_e5m2, torch.float8_e8m0fnu): "mxfp8_e5m2",
@@ -24,7 +23,7 @@ _FORMATS = {
     (_NV, torch.float4_e2m1fn_x2, torch.float8_e4m3fn): "nvfp4",
     (_NV_WITH_FACTOR, torch.float4_e2m1fn_x2, torch.float8_e4m3fn): "nvfp4",
 }
-# The older operators have no recipes: the type of the scales says it.
+# Older operators have no recipes; the scale type implies the recipe.
 _RECIPES_WITHOUT = {torch.float8_e8m0fnu: _MX, torch.float8_e4m3fn: _NV}
 
 RESULTS = (torch.bfloat16, torch.float16, torch.float32)
@@ -34,12 +33,12 @@ PLAIN = SwizzleType.NO_SWIZZLE.value
 
 @dataclasses.dataclass(frozen=True)
 class Operand:
-    """One side of a matmul, as its caller gave it. A dataclass, as torch.compile knows no
-    properties of tuples before PyTorch 2.11."""
-    name: str                   # of the argument: mat_a, mat_b
-    matrix: Tensor              # mat_a, or mat_b as it is given, [.., K, N]
+    """Side of a matmul as given by the caller. A dataclass, because torch.compile does not
+    support properties of tuples before PyTorch 2.11."""
+    name: str                   # argument: mat_a, mat_b
+    matrix: Tensor              # mat_a, or mat_b as given, [.., K, N]
     scale: Tensor
-    factor: Optional[Tensor]    # of NVFP4
+    factor: Optional[Tensor]    # NVFP4 only
     format: str
     swizzle: int
 
@@ -57,10 +56,10 @@ class Operand:
 
 
 class Request(NamedTuple):
-    """A matmul that PyTorch was asked for."""
+    """Matmul requested by a PyTorch call."""
     a: Operand
     b: Operand
-    offs: Optional[Tensor]      # of a grouped matmul
+    offs: Optional[Tensor]      # grouped matmul only
     bias: Optional[Tensor]
     dtype: torch.dtype
     contraction: tuple
@@ -69,7 +68,7 @@ class Request(NamedTuple):
 
 def request(mat_a, mat_b, scales_a, recipe_a, swizzle_a, scales_b, recipe_b, swizzle_b,
             *, dtype, bias=None, offs=None, contraction=(), grouped=False):
-    """A Request, or None if these types and recipes are not block-scaled."""
+    """Returns a Request, or None unless these types and recipes are block-scaled."""
     a = _operand("mat_a", mat_a, scales_a, recipe_a, swizzle_a)
     b = _operand("mat_b", mat_b, scales_b, recipe_b, swizzle_b)
     if a is None or b is None or a.block != b.block or dtype not in RESULTS:
@@ -82,7 +81,7 @@ def request(mat_a, mat_b, scales_a, recipe_a, swizzle_a, scales_b, recipe_b, swi
 
 
 def request_without_recipes(mat_a, mat_b, scale_a, scale_b, **others):
-    """The same for operators that have no recipes."""
+    """Returns a Request for operators without recipes, or None."""
     recipes = [_RECIPES_WITHOUT.get(s.dtype) for s in (scale_a, scale_b)]
     if None in recipes:
         return None

@@ -20,26 +20,25 @@ _CONTRACTIONS = ((), (-1, -2), (1, 0))
 def scaled_mm(mat_a, mat_b, scale_a, scale_recipe_a, scale_b, scale_recipe_b,
               swizzle_a=None, swizzle_b=None, bias=None, output_dtype=torch.bfloat16,
               contraction_dim=(), use_fast_accum=False):
-    """torch.nn.functional.scaled_mm for block-scaled matrices, on any chip that mx has
-    kernels for: mat_a mat_b, summed in f32.
+    """Computes mat_a mat_b with f32 accumulation, like torch.nn.functional.scaled_mm for
+    block-scaled matrices, on every chip that mx supports.
 
     mat_a     [M, K], dense rows: float8_e4m3fn, float8_e5m2, or float4_e2m1fn_x2 with
-              two elements to a byte
+              two elements in a byte
     mat_b     [K, N], dense columns
-    scale_a   of blocks of K: float8_e8m0fnu with BlockWise1x32, float8_e4m3fn (of
-              float4_e2m1fn_x2) with BlockWise1x16; or a list of these and the f32
-              factor of the tensor, with [BlockWise1x16, TensorWise]
+    scale_a   scales of blocks along K: float8_e8m0fnu with BlockWise1x32,
+              float8_e4m3fn (for float4_e2m1fn_x2) with BlockWise1x16; or a list of
+              these and the tensor's f32 factor, with [BlockWise1x16, TensorWise]
     scale_b   the same for the columns of mat_b
-    swizzle_a, swizzle_b  SWIZZLE_32_4_4: as many scales as ceil(rows / 128) * 128 times
-              ceil(blocks / 4) * 4, in any shape; NO_SWIZZLE: [rows, blocks], where the
-              rows of mat_b are its columns
-    bias      bf16 or f16, [N], or None: added in f32
+    swizzle_a, swizzle_b  SWIZZLE_32_4_4: ceil(rows / 128) * 128 times
+              ceil(blocks / 4) * 4 scales in any shape; NO_SWIZZLE: [rows, blocks],
+              with the columns of mat_b as its rows
+    bias      bf16 or f16, [N], or None; added in f32
     output_dtype  bf16, f16 or f32
-    contraction_dim  (), (-1, -2) or (1, 0): there is nothing else
-    use_fast_accum   says nothing: sums are of f32
+    contraction_dim  (), (-1, -2) or (1, 0), the only supported values
+    use_fast_accum   ignored: accumulators are f32
 
-    Returns [M, N]. No gradient goes through. Raises a TypeError or ValueError that
-    names the argument."""
+    Returns [M, N]. Not differentiable. Raises TypeError or ValueError, naming the argument."""
     return run(_asked(mat_a, mat_b, scale_a, scale_recipe_a, swizzle_a, scale_b,
                       scale_recipe_b, swizzle_b, dtype=output_dtype, bias=bias,
                       contraction=contraction_dim))
@@ -49,27 +48,27 @@ def scaled_grouped_mm(mat_a, mat_b, scale_a, scale_recipe_a, scale_b, scale_reci
                       swizzle_a=None, swizzle_b=None, bias=None, offs=None,
                       output_dtype=torch.bfloat16, contraction_dim=(),
                       use_fast_accum=False):
-    """torch.nn.functional.scaled_grouped_mm for block-scaled matrices: a matmul for
-    each expert group, whose ends are in `offs`, i32, [G], on the device.
+    """Computes a matmul for each expert group, like torch.nn.functional.scaled_grouped_mm for
+    block-scaled matrices. `offs`, i32, [G], holds the ends of the groups, on the device.
 
-    mat_a [T, K], mat_b [G, K, N]   the groups are rows of mat_a; returns [T, N], and
-              rows past the last group are not defined. Blocked scales of mat_a are
-              the tiles of each group, which begins at a tile of its own, one group
-              right after the other; those of mat_b are [G, tiles of a matrix]
-    mat_a [M, T], mat_b [T, N]      the groups are segments of T, multiples of 32;
-              returns [M, N] for each, [G, M, N]. Blocked scales are the tiles of each
-              group, whose blocks are padded to 4, one group right after the other
+    mat_a [T, K], mat_b [G, K, N]   groups are rows of mat_a; returns [T, N], and rows
+              past the last group are undefined. Blocked scales of mat_a are the tiles
+              of each group back to back, each group starting a new tile; scales of
+              mat_b are [G, tiles of a matrix]
+    mat_a [M, T], mat_b [T, N]      groups are segments of T, multiples of 32; returns
+              [M, N] for each, [G, M, N]. Blocked scales are the tiles of each group
+              back to back, with blocks padded to 4
 
-    Plain scales are [rows, blocks], and [G, N, blocks] for matrices of mat_b. The
-    factors of NVFP4 are one number, or one for each group. The rest is as in
-    `scaled_mm`; a bias is refused, as PyTorch does."""
+    Plain scales are [rows, blocks], and [G, N, blocks] for matrices of mat_b. NVFP4 has a
+    single factor or one for each group. Other arguments are as for `scaled_mm`; a bias is
+    rejected, as in PyTorch."""
     return run(_asked(mat_a, mat_b, scale_a, scale_recipe_a, swizzle_a, scale_b,
                       scale_recipe_b, swizzle_b, dtype=output_dtype, bias=bias,
                       offs=offs, contraction=contraction_dim, grouped=True))
 
 
 def run(request):
-    """The matmul of a scaling.Request."""
+    """Runs the matmul of a scaling.Request."""
     check(request)
     if not request.a.matrix.numel() or not request.b.matrix.numel():
         y = make_empty(request).zero_()
@@ -83,18 +82,18 @@ def run(request):
 
 
 def run_fake(request):
-    """The same for fake tensors."""
+    """Runs the matmul of a scaling.Request on fake tensors."""
     check(request)
     return make_empty(request)
 
 
 def make_empty(request):
-    """Its result without contents."""
+    """Returns an empty result."""
     return request.a.matrix.new_empty(_result_shape(request), dtype=request.dtype)
 
 
 def check(request):
-    """Raises a TypeError or ValueError that names the argument."""
+    """Raises TypeError or ValueError, naming the argument."""
     a, b = request.a, request.b
     if not request.grouped:
         for side in (a, b):
@@ -240,7 +239,7 @@ def _result_shape(request):
 
 
 def _k_major(request):
-    """Elements [.., rows, K] of both sides, dense."""
+    """Returns the dense elements [.., rows, K] of both sides."""
     return (request.a.matrix.contiguous(),
             request.b.matrix.transpose(-2, -1).contiguous())
 
@@ -257,7 +256,7 @@ def _matmul(request):
     return y if request.bias is None else (y + request.bias).to(request.dtype)
 
 
-# One operator, so that torch.compile sees nothing of the layouts between.
+# A single operator, so that torch.compile does not trace the layout conversions.
 @torch.library.custom_op("mx::scaled_grouped_matmul", mutates_args=())
 def _scaled_grouped_matmul(
         mat_a: Tensor, mat_b: Tensor, scale_a: Tensor, scale_b: Tensor, offs: Tensor,
@@ -300,7 +299,7 @@ def _grouped(request):
 
 
 def _by_row(request, factor):
-    """A factor for each expert group in the shape of the result."""
+    """Broadcasts a factor for each expert group to the shape of the result."""
     if _is_reduction(request):
         return factor[:, None, None]
     rows = torch.arange(request.a.matrix.shape[0], device=factor.device)
@@ -361,8 +360,8 @@ def _check_count(side, least, more=""):
 
 
 def _scales(side, shape):
-    """The scales of a matrix, or of a batch, without expert groups, as the operators of mx
-    have them."""
+    """Returns the scales of a matrix or batch without expert groups, in the layout of mx's
+    operators."""
     *batch, rows, columns = shape
     blocks = columns * side.per_byte // side.block
     if not _is_blocked(side):

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""torchao's MXFP8 training where its own kernels, which are for compute capability 10.x,
-do not run. `mx_compiler.torch.install(torchao=True)` puts the functions below in the place of
-torchao's, by name, in the version that they were written for; `uninstall` puts
-torchao's back.
+"""torchao's MXFP8 training on GPUs without its own kernels, which need compute capability 10.x.
+`mx_compiler.torch.install(torchao=True)` replaces torchao's functions by name, for one version
+of torchao; `uninstall` restores them.
 
-What this serves: `_to_mxfp8_then_scaled_grouped_mm`, `_to_mxfp8_then_scaled_mm` and
+The replacements cover `_to_mxfp8_then_scaled_grouped_mm`, `_to_mxfp8_then_scaled_mm`, and
 `quantize_` with `MXFP8TrainingOpConfig`, with KernelPreference.AUTO, on the devices of
-`install`. All else goes to torchao's own code."""
+`install`. Everything else runs torchao's code."""
 
 import functools
 import importlib
@@ -19,11 +18,11 @@ VERSION = "0.18.0"
 
 _TRAINING = "torchao.prototype.moe_training"
 _ROUNDINGS = {"RCEIL": "ceil", "FLOOR": "floor", "EVEN": "even"}
-_originals = []     # module, name, what was there
+_originals = []     # module, name, original
 
 
 def check_version():
-    """Raises an ImportError if torchao is not there, or of another version."""
+    """Raises ImportError if torchao is missing or has another version."""
     wanted = f"torchao: expected version {VERSION}, whose names mx_compiler.torch knows, found "
     try:
         found = importlib.import_module("torchao").__version__
@@ -35,7 +34,7 @@ def check_version():
 
 
 def add(serves):
-    """Replaces the functions. `serves` says which devices are ours."""
+    """Replaces the functions. `serves` returns True for supported devices."""
     check_version()
     found = []
     for module, name, replacement in _REPLACEMENTS:
@@ -47,15 +46,14 @@ def add(serves):
 
 
 def remove():
-    """torchao is as before."""
+    """Restores torchao's functions."""
     while _originals:
         module, name, original = _originals.pop()
         setattr(module, name, original)
 
 
 class _GroupedMM:
-    """In the place of torchao's autograd function of that name, of which torchao only
-    calls `apply`."""
+    """Replacement of torchao's autograd function of that name; torchao only calls `apply`."""
 
     def __init__(self, original, serves):
         self._original, self._serves = original, serves
@@ -75,8 +73,8 @@ class _GroupedMM:
             raise ValueError("out_dtype: expected bfloat16 or float32, found "
                              f"{out_dtype}")
         rounding = _rounding(scale_calculation_mode)
-        # An expert group may have any number of rows, so nothing is padded: the same blocks of
-        # 32 rows come of it as with torchao's padding.
+        # Expert groups may have any number of rows, so nothing is padded: the blocks of 32 rows
+        # are the same as with torchao's padding.
         x = _high_precision(input_act, rounding, wgrad_with_hp)
         if out_dtype == torch.float32:
             x = x.to(out_dtype)
@@ -99,8 +97,8 @@ def _linear(original, serves):
 
 
 def _tensor_class(original, serves):
-    """torchao asks here for a PyTorch that shards MXFP8 tensors, which releases do not
-    have; one GPU needs none of it."""
+    """Skips torchao's check for a PyTorch that shards MXFP8 tensors, which no release does; a
+    single GPU does not need it."""
     @functools.wraps(original)
     def _get_tensor_cls_for_config(config):
         from torchao.prototype.moe_training.config import MXFP8TrainingOpConfig
@@ -131,8 +129,8 @@ def _rounding(mode):
 
 
 def _high_precision(x, rounding, wgrad_with_hp):
-    """The values of an MXTensor, which are quantized to the same elements and scales
-    again if the rounding of scales is RCEIL: then no element is cut to the largest."""
+    """Returns the values of an MXTensor. With RCEIL scales they quantize to the same elements
+    and scales again, because no element saturates."""
     from torchao.prototype.mx_formats.mx_tensor import MXTensor
     if not isinstance(x, MXTensor):
         return x

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""torch.compile through torch.nn.functional.scaled_mm: PyTorch 2.11 does not know the
-functions below it, and breaks the graph there. They are operators like others, so they
-may go into the graph as they are."""
+"""torch.compile support for torch.nn.functional.scaled_mm. PyTorch 2.11 breaks the graph at the
+functions below it, although they are ordinary operators and can enter the graph."""
 
 import torch
 
@@ -10,7 +9,7 @@ _added = []
 
 
 def add():
-    """Lets torch.compile put the functions into its graphs, if it does not already."""
+    """Allows the functions in torch.compile's graphs unless they are allowed already."""
     from torch._dynamo import trace_rules
     from torch._dynamo.variables import TorchInGraphFunctionVariable
     for name in _FUNCTIONS:
@@ -22,7 +21,7 @@ def add():
 
 
 def remove():
-    """What torch.compile knows is as before; graphs that it has made stay."""
+    """Reverts `add`; existing graphs are kept."""
     if not _added:
         return
     from torch._dynamo import trace_rules

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Modules of PyTorch, and what puts them into a model."""
+"""PyTorch modules, and their insertion into a model."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A model whose linear layers and grouped experts are replaced by those of a recipe."""
+"""Conversion of a model's linear layers and grouped experts to the modules of a recipe."""
 
 import inspect
 import warnings
@@ -19,15 +19,14 @@ _registered = {}
 
 
 def register_experts(cls, from_experts):
-    """Tells `convert` how to replace modules of a class of experts that it does not
-    know.
+    """Registers a conversion of a class of experts for `convert`.
 
-    cls           a class; modules of its subclasses are not meant
-    from_experts  called with a module and the Recipe, returns the module in its place;
-                  None forgets the class
+    cls           a class; its subclasses are not included
+    from_experts  function of a module and a Recipe that returns the replacement;
+                  None unregisters the class
 
-    A ValueError of from_experts says that this module's sizes do not fit: the module
-    stays, and is named in the warning."""
+    If from_experts raises ValueError, the sizes of the module are unsupported: the module
+    stays, and the warning names it."""
     if not (isinstance(cls, type) and issubclass(cls, torch.nn.Module)):
         raise TypeError(f"cls: expected a class of torch.nn.Module, found {cls!r}")
     if from_experts is None:
@@ -42,45 +41,39 @@ def register_experts(cls, from_experts):
 def convert(model, recipe="mxfp8", *, filter=None, strict=False):
     """Replaces, in place, the modules of `model` that have block-scaled counterparts.
 
-    model   a torch.nn.Module. If it is itself such a module, only the result is new
-    recipe  an mx_compiler.torch.Recipe, the name of one, or "bf16": the way back
-    filter  called with each such module and its name in the model ("" for the model):
-            False leaves it as it is. Without it all are replaced
-    strict  True: what would stay with a warning is a ValueError, and nothing is replaced
+    model   a torch.nn.Module. If `model` itself is replaced, use the result
+    recipe  an mx_compiler.torch.Recipe, its name, or "bf16" to convert back
+    filter  called with each such module and its name in the model ("" for the model);
+            False keeps the module. Default: replace all
+    strict  True: raise ValueError, and replace nothing, instead of warning
 
-    Replaced are modules whose class is nn.Linear itself, and experts:
+    The replaced modules are layers of the exact class nn.Linear, and experts:
 
-    - those of a class that `register_experts` was told;
-    - those with parameters w1, w2, w3 of 3 dimensions whose forward takes (x,
-      num_tokens_per_expert), as torchtitan's, which are taken to compute what
-      mx_compiler.torch.GroupedExperts does;
-    - MixtralExperts, Qwen3MoeExperts and GptOssExperts of Hugging Face's Transformers.
-      Releases before 5 have a list of linear layers for the first two: each layer is
-      replaced, and the linear layer that chooses among them stays.
+    - experts of a class registered by `register_experts`;
+    - experts with 3-dimensional parameters w1, w2, w3 and a forward(x, num_tokens_per_expert), as
+      in torchtitan; they are assumed to compute the same as mx_compiler.torch.GroupedExperts;
+    - MixtralExperts, Qwen3MoeExperts and GptOssExperts of Hugging Face's Transformers. Releases
+      before 5 store the first two as a list of linear layers: each layer is replaced, and the
+      router stays.
 
-    Modules that came from here, and those of mx_compiler.torch.ep, are replaced if their
-    recipe is another. Parameters are
-    the same tensors afterwards, so that an optimizer may exist before; those of
-    weight-only recipes are gone. Hooks of calls are kept. PyTorch's layers of
-    transformers call their linear layers in eval mode too, where they would else read
-    the weights.
+    Converted modules, and modules of mx_compiler.torch.ep, are converted again if their recipe
+    differs. Parameters stay the same tensors, so an optimizer may exist before the conversion;
+    weight-only recipes remove them. Forward and backward hooks are kept. PyTorch's transformer
+    layers then call their linear layers in eval mode too, instead of reading the weights.
 
-    With "bf16" modules that came from here become those that they came from, nn.Linear
-    and GroupedExperts if they came from none, with the same parameters and state dicts.
-    Matmuls are then PyTorch's, of the dtype that the weights have. Weights that exist
-    only quantized are dequantized, to the dtype that they had or that the module was
-    moved to since: they are the values that were multiplied, not those before. They are
-    new parameters, which want gradients and are tied to no others. What functions of
-    `register_experts` returned stays.
+    With "bf16" converted modules become their original class, or nn.Linear and GroupedExperts
+    if created directly, with the same parameters and state dicts. Matmuls are then PyTorch's,
+    in the dtype of the weights. Weights that exist only quantized are dequantized to their
+    former dtype, or to the dtype the module was moved to: they have the quantized values, not
+    the original values. They are new parameters that require gradients and are not tied.
+    Results of `register_experts` functions stay.
 
-    Parameters that stay are tied as before. One that a weight-only recipe quantizes in one
-    place and that stays in another, as that of a head and an embedding, becomes two weights,
-    which one UserWarning names.
+    Remaining parameters stay tied. A parameter shared by a quantized module and a module that
+    stays, such as a head and an embedding, becomes two weights; a UserWarning names them.
 
-    Returns the model. Modules whose sizes or dtypes do not fit, those of subclasses of
-    nn.Linear, and those that look like experts of a class that is not known, stay and work
-    in their own dtype; one UserWarning names them. Raises a ValueError if nothing is converted, a TypeError or ValueError
-    that names the argument."""
+    Returns the model. Modules with unsupported sizes or dtypes, subclasses of nn.Linear, and
+    modules that look like experts of an unknown class stay unchanged; a UserWarning names them.
+    Raises ValueError if nothing is converted, and TypeError or ValueError, naming the argument."""
     if not isinstance(model, torch.nn.Module):
         raise TypeError("model: expected a torch.nn.Module, found "
                         f"{type(model).__name__}")
@@ -93,7 +86,7 @@ def convert(model, recipe="mxfp8", *, filter=None, strict=False):
     recipe = None if is_back else find_recipe(recipe, others=(PLAIN,))
     find = _find_back if is_back else _find
     new, left, done, inside = {}, {}, 0, set() if is_back else routers(model)
-    # A module that stands in two places is replaced by one module in both.
+    # A module with several names is replaced by the same module under all of them.
     for name, module in model.named_modules():
         found = None if module in inside else find(module)
         if found is None or filter is not None and not filter(module, name):
@@ -152,7 +145,7 @@ def _shorten(names):
 
 
 def _name_others(model):
-    """The end of a message: the classes of layers with parameters that stay."""
+    """Returns the end of a message: classes of layers with parameters that are not converted."""
     found = {part for module in model.modules() if _find(module) for part in module.modules()}
     others = {type(module).__name__: None for module in model.modules()
               if module not in found and any(x is not None
@@ -161,7 +154,7 @@ def _name_others(model):
 
 
 def _check_module(found, module):
-    """A function of `register_experts` may return anything."""
+    """Checks the result of a `register_experts` function."""
     if not isinstance(found, torch.nn.Module):
         raise TypeError(f"from_experts of {type(module).__name__}: expected to return a "
                         f"torch.nn.Module, found {type(found).__name__}")
@@ -178,7 +171,7 @@ def _replace(model, new):
 
 
 def _find(module):
-    """What replaces such a module; None for modules that are none of ours."""
+    """Returns the conversion of a module, or None for unsupported modules."""
     if type(module) in _registered:
         return _registered[type(module)]
     if isinstance(module, Quantized):
@@ -197,7 +190,7 @@ def _find(module):
 
 
 def _find_back(module):
-    """The same for the way back."""
+    """Returns the conversion back to PyTorch, or None."""
     if getattr(module, "is_divided", False):
         return _refuse_divided
     if isinstance(module, Replacement):
@@ -206,12 +199,12 @@ def _find_back(module):
 
 
 def _is_done(module, recipe):
-    """Stands for a module that is as the recipe wants it."""
+    """Marks a module that already matches the recipe."""
     return module
 
 
 def _convert_divided(module, recipe):
-    """Experts that are divided among ranks (mx_compiler.torch.ep)."""
+    """Converts experts divided among ranks (mx_compiler.torch.ep)."""
     return module.with_recipe(recipe)
 
 
@@ -221,7 +214,7 @@ def _refuse_divided(module, recipe):
 
 
 def _convert_back(module, recipe):
-    # FSDP2 puts a class of its own over that of a module.
+    # FSDP2 derives its own class from a module's class.
     if not type(module).__module__.startswith(__package__.rpartition(".")[0]):
         raise ValueError("expected a class of mx_compiler.torch itself, found another "
                          "that is derived from it, as fully_shard makes them: convert "
@@ -257,7 +250,7 @@ def _convert_linear(module, recipe):
 
 
 def _advise(module):
-    """What makes an nn.Linear of a subclass."""
+    """Returns a suggestion for a subclass of nn.Linear."""
     if isinstance(module, torch.nn.modules.lazy.LazyModuleMixin):
         return ": run a batch through the model first, which makes it one"
     if torch.nn.utils.parametrize.is_parametrized(module):
@@ -268,7 +261,7 @@ def _advise(module):
 
 
 def _check_floats(module):
-    """Raises a ValueError if matmuls would refuse the dtype of the parameters."""
+    """Raises ValueError if matmuls do not support the dtype of the parameters."""
     for name, x in module._parameters.items():
         if x is not None and x.dtype not in FLOATS:
             raise ValueError(f"{name}: expected float32, bfloat16 or float16, found "

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Expert parallelism over torch.distributed: rank groups, SwiGLU experts that are divided
-among them as an operator and as a module, and the exchanges of rows alone."""
+"""Expert parallelism over torch.distributed: rank groups, SwiGLU experts divided among ranks as
+an operator and as a module, and the exchanges of rows."""
 
 import collections
 import datetime
@@ -32,28 +32,28 @@ from .recipes import training_recipe
 
 # --- Rank groups ----------------------------------------------------------------------
 
-# Rank groups by the names that operators are given, as long as they live.
+# Open rank groups by key, the name that operators receive.
 _known = weakref.WeakValueDictionary()
-_counts = collections.Counter()  # of rank groups that were made, by process group
+_counts = collections.Counter()  # number of rank groups created, by process group
 _alone = itertools.count()
 
 
 class Group:
-    """The ranks of a process group as a rank group, which experts are divided among. All
-    ranks make it at once, with the same `tokens`; it is made over the store of the process
-    group, and sends nothing by its backend.
+    """Rank group of a process group's ranks, among which experts are divided. All ranks create
+    the group together with the same `tokens`. Creation uses the store of the process group and
+    sends nothing by its backend.
 
-    process_group  a ProcessGroup, a DeviceMesh of one dimension (`mesh["ep"]`), or None
+    process_group  a ProcessGroup, a one-dimensional DeviceMesh (`mesh["ep"]`), or None
                    for the default group; without torch.distributed that is one rank
-    tokens         the most tokens that a rank has in a call
-    timeout        seconds that a rank waits for the others before the rank group ends
-    transport      "nccl" on GPUs, "host" elsewhere; None is that
-    name           stands in messages
+    tokens         largest number of tokens of a rank in a call
+    timeout        longest wait for other ranks, in seconds, before the rank group ends
+    transport      "nccl" on GPUs, "host" elsewhere; None selects the one for the device
+    name           used in messages
 
-    The device is the current one of CUDA where the process group's backend is NCCL, else
-    that of mx_compiler (MX_DEVICE). A process may have several rank groups. After a failure
-    all ranks can make a new one. Raises a TypeError or ValueError, and an mx_compiler.Error
-    where a rank does not come."""
+    The device is the current CUDA device if the process group's backend is NCCL, else the
+    device of mx_compiler (MX_DEVICE). A process may have several rank groups. After a failure
+    all ranks can create a new one. Raises TypeError or ValueError for a wrong argument, and
+    mx_compiler.Error if a rank is missing."""
 
     def __init__(self, process_group=None, *, tokens, timeout=100.0, transport=None,
                  name="ep"):
@@ -75,8 +75,8 @@ class Group:
 
     @classmethod
     def alone(cls, *, tokens):
-        """The rank group of this rank alone, on the device of mx_compiler, or the current one
-        of CUDA where there is one: all experts are its own, and nothing is sent."""
+        """Creates a rank group of this rank only, on the current CUDA device if there is one,
+        else on the device of mx_compiler. All experts belong to this rank, and nothing is sent."""
         check.size("tokens", tokens, 1)
         group = cls.__new__(cls)
         place = _cuda_place() if torch.cuda.is_available() else device_name()
@@ -85,12 +85,12 @@ class Group:
 
     def _begin(self, key, made, rank, size, place, tokens, ranks=()):
         self.key, self.rank, self.size, self.tokens = key, rank, size, int(tokens)
-        self.device, self.ranks = place, tuple(ranks)  # those of torch.distributed
+        self.device, self.ranks = place, tuple(ranks)  # ranks as numbered by torch.distributed
         self._group, self._layers, self._is_closed = made, {}, False
         _known[key] = self
 
     def describe(self):
-        """What the rank group is, in a line."""
+        """Describes the rank group in one line."""
         made = self._group
         how = "alone" if made is None else (
             f"transport {made.transport}, {made.window_bytes} bytes of windows, time-out "
@@ -99,13 +99,14 @@ class Group:
                 f"tokens a rank, {how}")
 
     def status(self):
-        """None while the rank group works, then an mx_compiler.GroupFailure. Never waits."""
+        """Returns None while the rank group works, else an mx_compiler.GroupFailure. Never
+        waits."""
         return None if self._group is None else self._group.status()
 
     def check(self):
-        """Waits for the layers of this rank, and raises what is wrong: an mx_compiler.Error
-        if the rank group has failed, an mx_compiler.CapacityError if more rows came to a
-        layer than its capacity. Not collective."""
+        """Waits for the layers of this rank. Raises mx_compiler.Error if the rank group failed,
+        and mx_compiler.CapacityError if a layer received more rows than its capacity. Not
+        collective."""
         failure = self.status()
         if failure:
             raise Error(failure.text, failure.status, failure.name)
@@ -113,14 +114,13 @@ class Group:
             layer.check()
 
     def abort(self, why):
-        """Ends the rank group on all ranks, whose calls raise an mx_compiler.Error with
-        the text."""
+        """Ends the rank group on all ranks; their calls raise an mx_compiler.Error with this
+        text."""
         if self._group is not None:
             self._group.abort(why)
 
     def close(self):
-        """Ends this rank's part. Not collective; what this rank has put on streams ends
-        before."""
+        """Releases this rank's handle, after the rank's work on streams. Not collective."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -132,7 +132,7 @@ class Group:
             self._group.close()
 
     def find_layer(self, experts, hidden, intermediate, choices, formats):
-        """The RoutedMoELayer of these sizes. The first call is collective."""
+        """Returns the RoutedMoELayer of these sizes. The first call is collective."""
         key = experts, hidden, intermediate, choices, formats
         found = self._layers.get(key)
         if found is None:
@@ -143,7 +143,8 @@ class Group:
         return found
 
     def find_program(self, key, make):
-        """A program for the rank group, or None where it is alone: `make(group)`, once."""
+        """Returns the program for `key`, created once by `make(group)`; the group is None for a
+        single rank."""
         found = self._layers.get(key)
         if found is None:
             with on_device(self.device):
@@ -151,7 +152,7 @@ class Group:
         return found
 
     def refuse(self, error):
-        """Raises what is wrong with a call of this rank alone; the others are told."""
+        """Ends the rank group and raises an error of this rank."""
         self.abort(str(error))
         raise error
 
@@ -166,7 +167,7 @@ class Group:
 
 
 def _find_rank_group(key):
-    """The rank group that an operator was given by name. Raises a ValueError."""
+    """Returns the rank group with that key. Raises ValueError."""
     found = _known.get(key)
     if found is None:
         raise ValueError("group: expected the key of an mx_compiler.torch.ep.Group that is "
@@ -175,7 +176,7 @@ def _find_rank_group(key):
 
 
 def _find_process_group(given):
-    """None for one rank without torch.distributed."""
+    """Returns the process group, or None for one rank without torch.distributed."""
     if given is None:
         return dist.group.WORLD if dist.is_available() and dist.is_initialized() else None
     if isinstance(given, dist.DeviceMesh):
@@ -190,11 +191,11 @@ def _find_process_group(given):
 
 
 def _place_of(process_group):
-    """A process group may have a backend for each kind of device."""
+    """Returns the device of a process group, which may have a backend for each kind of device."""
     if torch.cuda.is_available():
         try:
             backend = process_group._get_backend(torch.device("cuda")).name()
-        except RuntimeError:  # it has none for GPUs
+        except RuntimeError:  # no backend for GPUs
             backend = ""
         if backend.lower() == "nccl":
             return _cuda_place()
@@ -206,7 +207,7 @@ def _cuda_place():
 
 
 def _exchange_over(store, rank, size, timeout, name):
-    """The all-gather of the host, over a store that no other rank group uses."""
+    """Returns a host all-gather over a store used by no other rank group."""
     def exchange(mine):
         store.set(str(rank), mine)
         parts = []
@@ -228,27 +229,28 @@ def _exchange_over(store, rank, size, timeout, name):
 def routed_experts(x, ids, weights, w1, w2, group, *, capacity=None,
                    activations="mxfp8_e4m3", weights_format="mxfp8_e4m3",
                    gradients="mxfp8_e4m3"):
-    """SwiGLU experts that are divided among the ranks of a rank group, on the tokens of all:
+    """Computes SwiGLU experts, divided among the ranks of a rank group, on the tokens of all
+    ranks:
 
         y[t] = sum over j of  weights[t, j] w2[e] (silu(gate) * up),  e = ids[t, j]
         gate, up = the halves of  w1[e] x[t]
 
-    x        bf16, [T, H], T at most group.tokens, another one on each rank; may be 0
-    ids      integers, [T, k]: the experts of a token, of all ranks; others than 0 to
-             experts - 1 are none
+    x        bf16, [T, H], T at most group.tokens and different on each rank; may be 0
+    ids      integers, [T, k]: the experts of a token, of all ranks; ids outside
+             [0, experts) are ignored
     weights  floating point, [T, k]
     w1, w2   bf16 or f32, of this rank's experts: [E, 2 I, H] (gate, then up) and
              [E, H, I]; H and I are multiples of 32. Rank r has experts r E to r E + E - 1
     group    an mx_compiler.torch.ep.Group
-    capacity  rows of this rank's experts that have room; None: the most that can come.
-             More raise an mx_compiler.CapacityError, in this call, a later one, or
+    capacity  rows that fit on this rank; None: the largest number that can arrive. Excess
+             rows raise mx_compiler.CapacityError in this call, a later call, or
              group.check()
     activations, weights_format, gradients  formats with blocks of 32
 
-    Returns y in bf16, [T, H]. Collective, as is its backward pass. Sums have a fixed order,
-    so each call gives the same bits. Differentiable in x, weights, w1 and w2; gradients of
-    w1 and w2 are sums over the tokens of all ranks. Raises a TypeError or ValueError that
-    names the argument."""
+    Returns y in bf16, [T, H]. Collective, as is its backward pass. Sums have a fixed order, so
+    results are bitwise reproducible. Differentiable in x, weights, w1 and w2; gradients of w1
+    and w2 are sums over the tokens of all ranks. Raises TypeError or ValueError, naming the
+    argument."""
     check_tensors(x=x, ids=ids, weights=weights, w1=w1, w2=w2)
     _check_rank_group(group)
     try:
@@ -261,7 +263,7 @@ def routed_experts(x, ids, weights, w1, w2, group, *, capacity=None,
 
 
 def _check_rank_group(group, experts=None):
-    """Raises a TypeError or ValueError if it is no Group, or does not divide the experts."""
+    """Raises TypeError or ValueError unless `group` is a Group that divides the experts."""
     if not isinstance(group, Group):
         raise TypeError("group: expected an mx_compiler.torch.ep.Group, found "
                         f"{type(group).__name__}")
@@ -287,7 +289,7 @@ def _check_options(ids, weights, capacity):
 
 
 def _narrow_ids(ids, experts):
-    """Ids as i32, where those that are none stay none."""
+    """Converts ids to i32; ids that are no experts stay so."""
     if ids.dtype == torch.int32:
         return ids
     if ids.dtype != torch.int64:
@@ -310,8 +312,8 @@ def _check_choice(x, ids, weights):
 
 
 def _check_tokens(group, x):
-    """That the rank group has room for the tokens, the first dimension of x, and is of their
-    device; the other ranks are told, as they wait."""
+    """Checks that the tokens, the first dimension of x, fit the rank group and are on its
+    device. Ends the rank group otherwise, because the other ranks wait."""
     if x.shape[0] > group.tokens:
         group.refuse(ValueError(
             f"x: expected at most {group.tokens} tokens, for which the rank group was made, "
@@ -332,14 +334,14 @@ _check_once = tensors.once(_check)
 def _routed(x: Tensor, ids: Tensor, weights: Tensor, w1: Tensor, w2: Tensor, group: str,
             capacity: int, activations: str, weights_format: str, gradients: str
             ) -> list[Tensor]:
-    """y, what the backward pass needs of the forward pass (RoutedSaved), and the weights
-    quantized for it. y is rounded here, where torch.compile cannot leave it out. A capacity
-    of 0 is the most that can come."""
+    """Returns y, the values saved for the backward pass (RoutedSaved), and the weights
+    quantized for it. y is rounded here, so that torch.compile cannot drop the rounding. A
+    capacity of 0 means the largest number of rows that can arrive."""
     ranks = _find_rank_group(group)
     try:
         _check_once(x, ids, weights, w1, w2)
     except (TypeError, ValueError) as error:
-        ranks.refuse(error)  # the others wait
+        ranks.refuse(error)  # the other ranks wait
     _check_tokens(ranks, x)
     x, ids, weights, w1, w2 = map(tensors.plain, (x, ids, weights, w1, w2))
     layer = ranks.find_layer(w1.shape[0] * ranks.size, w1.shape[2], w1.shape[1] // 2,
@@ -350,7 +352,8 @@ def _routed(x: Tensor, ids: Tensor, weights: Tensor, w1: Tensor, w2: Tensor, gro
 
 
 def _count_places(group, choices, capacity):
-    """Returns the number of rows with room, of which a capacity of 0 is the most."""
+    """Returns the number of rows that fit; a capacity of 0 means the largest number that can
+    arrive."""
     most = most_rows(group.size, group.tokens, choices)
     return min(capacity, most) if capacity else most
 
@@ -372,7 +375,7 @@ def _(x, ids, weights, w1, w2, group, capacity, activations, weights_format, gra
 @tensors.operator("routed_experts_backward")
 def _routed_backward(dy: Tensor, ids: Tensor, saved: list[Tensor], group: str,
                      activations: str, weights_format: str, gradients: str) -> list[Tensor]:
-    """Gradients of x, w1, w2 and weights, in f32."""
+    """Returns the gradients of x, w1, w2 and weights, in f32."""
     ranks = _find_rank_group(group)
     layer = ranks.find_layer(saved[2].shape[0] * ranks.size, dy.shape[1],
                              saved[5].shape[1] // 2, ids.shape[1],
@@ -389,11 +392,11 @@ def _(dy, ids, saved, group, activations, weights_format, gradients):
         dy.shape, (experts, 2 * inner, hidden), (experts, hidden, inner), ids.shape)]
 
 
-# The rank group, then formats; between them is the capacity.
+# The rank group, then formats; the capacity is between them.
 differentiate(_routed, kept=(1,), options=(5, 7, 8, 9), places=(0, 3, 4, 2))
 
-# Operations that torch.utils.flop_counter counts: as many rows as this rank's tokens have
-# choices. How many come is on the device, and over all ranks it is the same number.
+# Operations for torch.utils.flop_counter, with as many rows as choices of this rank's tokens.
+# The real number is on the device, and the total over all ranks is the same.
 
 
 def _count_matmuls(rows, gate_up, hidden):
@@ -410,18 +413,19 @@ def _(dy, ids, saved, *_, out_shape=None):
     return 2 * _count_matmuls(ids[0] * ids[1], saved[5][1], dy[1])
 
 
-# --- The exchanges alone --------------------------------------------------------------
+# --- Exchanges ------------------------------------------------------------------------
 
 
 class Dispatched(NamedTuple):
     """Rows of this rank's experts; P is the capacity.
 
     rows    bf16, [P, H], sorted by expert; zeros from `count` on
-    probs   f32, [P]: the weight of each
+    probs   f32, [P]: the weight of each row
     tokens  i32, [P]: s * group.tokens + t for token t of rank s; -1 from `count` on
-    slots   i32, [P]: tokens * k + j for choice j, which `collect` takes; -1 from `count` on
+    slots   i32, [P]: tokens * k + j for choice j, an argument of `collect`; -1 from
+            `count` on
     ends    i32, [experts of this rank]: the rows of expert g end at ends[g]
-    count   i32, without dimensions: how many rows there are"""
+    count   i32, without dimensions: number of rows"""
     rows: Tensor
     probs: Tensor
     tokens: Tensor
@@ -431,19 +435,19 @@ class Dispatched(NamedTuple):
 
 
 def dispatch(x, ids, weights, experts, group, *, capacity=None):
-    """Sends the tokens of each rank to the ranks that have experts of them.
+    """Sends the tokens of each rank to the ranks that own their experts.
 
-    x        bf16, [T, H], T at most group.tokens, another one on each rank
-    ids      integers, [T, k]: the experts of a token; others than 0 to experts - 1 are none
+    x        bf16, [T, H], T at most group.tokens and different on each rank
+    ids      integers, [T, k]: the experts of a token; ids outside [0, experts) are ignored
     weights  floating point, [T, k]
-    experts  of all ranks, a multiple of their number
+    experts  experts of all ranks, a multiple of the number of ranks
     group    an mx_compiler.torch.ep.Group
-    capacity  rows that have room; None: the most that can come. More raise an
-             mx_compiler.CapacityError, in this call, a later one, or group.check()
+    capacity  rows that fit; None: the largest number that can arrive. Excess rows raise
+             mx_compiler.CapacityError in this call, a later call, or group.check()
 
-    Returns a Dispatched. Collective, as is its backward pass, which adds up the gradients
-    of the rows of a token. Differentiable in x and weights. Raises a TypeError or
-    ValueError that names the argument."""
+    Returns a Dispatched. Collective, as is its backward pass, which sums the gradients of a
+    token's rows. Differentiable in x and weights. Raises TypeError or ValueError, naming the
+    argument."""
     check_tensors(x=x, ids=ids, weights=weights)
     _check_rank_group(group, experts)
     _check_options(ids, weights, capacity)
@@ -455,17 +459,16 @@ def dispatch(x, ids, weights, experts, group, *, capacity=None):
 
 
 def collect(z, slots, ids, experts, group):
-    """Adds up what the experts of all ranks made of the rows of each token.
+    """Sums the results of all ranks' experts for each token.
 
-    z       bf16, [P, H]; those of rows that are none are not read
-    slots   i32, [P], of `dispatch`
-    ids     as `dispatch` had them
-    experts, group  the same
+    z       bf16, [P, H]; unused rows are not read
+    slots   i32, [P], from `dispatch`
+    ids, experts, group  as for `dispatch`
 
-    Returns y in bf16, [T, H]: each rank adds its rows of a token in their order, in f32,
-    and rounds the sum to bf16; sums of ranks are added in their order. Weights are the
-    caller's. Collective, as is its backward pass, which is `dispatch`. Differentiable in z.
-    Raises a TypeError or ValueError that names the argument."""
+    Returns y in bf16, [T, H]. Each rank adds its rows of a token in order, in f32, and rounds
+    the sum to bf16; the ranks' sums are added in rank order. The caller applies the weights.
+    Collective, as is its backward pass, which is `dispatch`. Differentiable in z. Raises
+    TypeError or ValueError, naming the argument."""
     check_tensors(z=z, slots=slots, ids=ids)
     _check_rank_group(group, experts)
     _check_ids(ids)
@@ -481,7 +484,7 @@ def _find(group, x, experts, hidden, choices):
 
 
 def _check_rows(name, z, slots):
-    """That there is a row for each slot."""
+    """Checks that each slot has a row."""
     shape = check.matrix(name, z, ("bf16",))[1]
     if slots.dim() != 1 or slots.dtype != torch.int32 or len(shape) != 2 or (
             shape[0] != slots.shape[0]):
@@ -492,8 +495,8 @@ def _check_rows(name, z, slots):
 @tensors.operator("ep_dispatch")
 def _dispatch(x: Tensor, ids: Tensor, weights: Tensor, group: str, experts: int, capacity: int
               ) -> Tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """Rows, their weights, slots, ends and count. A capacity of 0 is the most that can
-    come."""
+    """Returns rows, their weights, slots, ends and count. A capacity of 0 means the largest
+    number of rows that can arrive."""
     _check_choice(x, ids, weights)
     program = _find(group, x, experts, x.shape[1], ids.shape[1])
     return tuple(program.dispatch(*map(tensors.plain, (x, ids, weights)), _count_places(
@@ -513,7 +516,7 @@ def _(x, ids, weights, group, experts, capacity):
 @tensors.operator("ep_dispatch_backward")
 def _dispatch_backward(drows: Tensor, dprobs: Tensor, slots: Tensor, ids: Tensor, group: str,
                        experts: int) -> Tuple[Tensor, Tensor]:
-    """Gradients of x and weights, in f32."""
+    """Returns the gradients of x and weights, in f32."""
     _check_rows("drows", drows, slots)
     program = _find(group, ids, experts, drows.shape[1], ids.shape[1])
     return tuple(program.collect_with_weights(*map(
@@ -528,7 +531,7 @@ def _(drows, dprobs, slots, ids, group, experts):
 
 @tensors.operator("ep_collect")
 def _collect(z: Tensor, slots: Tensor, ids: Tensor, group: str, experts: int) -> Tensor:
-    """y in f32."""
+    """Returns y in f32."""
     _check_rows("z", z, slots)
     program = _find(group, ids, experts, z.shape[1], ids.shape[1])
     return program.collect(*map(tensors.plain, (z, slots, ids)))
@@ -544,7 +547,7 @@ def _(z, slots, ids, group, experts):
 @tensors.operator("ep_collect_backward")
 def _collect_backward(dy: Tensor, slots: Tensor, ids: Tensor, group: str, experts: int
                       ) -> Tensor:
-    """The gradient of z: that of its token's sum for each row, in bf16."""
+    """Returns the gradient of z in bf16: for each row, the gradient of its token's sum."""
     program = _find(group, dy, experts, dy.shape[1], ids.shape[1])
     dy = tensors.plain(dy.to(torch.bfloat16))
     return program.dispatch_again(dy, tensors.plain(ids), tensors.plain(slots))
@@ -584,42 +587,40 @@ _collect.register_autograd(_back_from_collect, setup_context=_keep_collect)
 refuse_second_order("ep_dispatch_backward", "ep_collect_backward")
 
 
-# --- The module -----------------------------------------------------------------------
+# --- Module ---------------------------------------------------------------------------
 
 _NAMES = "w1", "w2", "w3"
 
 
 class MXRoutedExperts(MXGroupedExperts):
-    """Experts that are divided among the ranks of a rank group, with a router's choice of the
-    tokens of each rank: what MXGroupedExperts computes, on rows that come from all ranks
-    and go back there.
+    """Experts divided among the ranks of a rank group. Takes a router's choices for the tokens
+    of each rank and computes the same as MXGroupedExperts on rows exchanged between all ranks.
 
     dim, hidden_dim  multiples of 32
-    num_experts  of all ranks, a multiple of their number: rank r has those from
-              r * num_experts / ranks on
+    num_experts  experts of all ranks, a multiple of the number of ranks; rank r owns
+              num_experts / ranks experts from r * num_experts / ranks on
     group     an mx_compiler.torch.ep.Group
-    recipe    an mx_compiler.torch.Recipe or the name of one that trains; all three
-              matmuls are quantized, with scales rounded up ("ceil")
-    capacity  rows of this rank's experts that have room; None: the most that can come
-    mesh      a DeviceMesh of one dimension, whose ranks are the rank group's: parameters are
-              DTensors, Shard(0) over it. Without it they are this rank's part
+    recipe    an mx_compiler.torch.Recipe for training, or its name; all three matmuls
+              are quantized, with scales rounded up ("ceil")
+    capacity  rows that fit on this rank; None: the largest number that can arrive
+    mesh      a one-dimensional DeviceMesh of the rank group's ranks: parameters are
+              DTensors, Shard(0) over the mesh. Without a mesh they are this rank's part
     device, dtype  of the parameters
 
-    Parameters are w1 and w3, [experts, hidden_dim, dim], and w2, [experts, dim,
-    hidden_dim], as in torchtitan: with `mesh` distributed checkpoints are read by any
-    number of ranks, and FSDP2 divides them over other dimensions of the mesh. Their
-    gradients are sums over the tokens of all ranks, whereas averages are what data
-    parallelism takes: divide by the ranks where each has the mean loss of its own tokens
-    (docs/guide/Ranks.md).
+    Parameters are w1 and w3, [experts, hidden_dim, dim], and w2, [experts, dim, hidden_dim], as
+    in torchtitan. With `mesh`, distributed checkpoints load on any number of ranks, and FSDP2
+    shards them over other mesh dimensions. Gradients are sums over the tokens of all ranks,
+    while data parallelism expects averages: divide by the number of ranks if each rank uses the
+    mean loss of its own tokens (docs/guide/Ranks.md).
 
-    forward(x, ids, weights): x is [..., dim], ids, integers, and weights, floating point,
-    are [tokens, k] or [..., k]. Others than 0 to num_experts - 1 are no expert. The result
-    has the shape and dtype of x, or autocast's dtype. Collective, and so is backward.
+    forward(x, ids, weights): x is [..., dim]; ids, integers, and weights, floating point, are
+    [tokens, k] or [..., k]. Ids outside [0, num_experts) are ignored. The result has the shape
+    and dtype of x, or autocast's dtype. Forward and backward are collective.
 
-    Raises a TypeError or ValueError that names the argument, an mx_compiler.CapacityError
-    if more rows came than have room, an mx_compiler.Error if the rank group fails."""
+    Raises TypeError or ValueError, naming the argument, mx_compiler.CapacityError if more rows
+    arrived than fit, and mx_compiler.Error if the rank group fails."""
 
-    is_divided = True  # for `convert`, which does not import this module
+    is_divided = True  # read by `convert`, which does not import this module
 
     def __init__(self, dim, hidden_dim, num_experts, group, recipe="mxfp8", *,
                  capacity=None, mesh=None, device=None, dtype=None):
@@ -636,26 +637,26 @@ class MXRoutedExperts(MXGroupedExperts):
 
     @classmethod
     def from_experts(cls, module, group, recipe="mxfp8", *, capacity=None):
-        """Of a module with parameters w1, w2 and w3 of this rank's experts, or DTensors of
-        all of them, Shard(0) over the ranks of the rank group: with these very parameters,
-        hooks and mode."""
+        """Creates the module from a module with parameters w1, w2 and w3: this rank's experts,
+        or DTensors of all experts, Shard(0) over the ranks of the rank group. Shares
+        parameters, hooks and mode."""
         _check_rank_group(group)
         new = super().from_experts(module, _routed_recipe(recipe))
         new._set(group, capacity)
         for name in _NAMES:
-            new._local(name)  # raises where it is divided otherwise
+            new._local(name)  # raises if divided otherwise
         return new
 
     def with_recipe(self, recipe):
-        """The same of another recipe: with these very parameters, hooks and mode."""
+        """Returns the module with another recipe, sharing parameters, hooks and mode."""
         if type(self) is not MXRoutedExperts:
             raise ValueError("expected MXRoutedExperts itself, found a class that is derived "
                              "from it, as fully_shard makes them: convert before")
         return self.from_experts(self, self.group, recipe, capacity=self.capacity)
 
     def to_plain(self):
-        """The experts of this rank as a module of their own, GroupedExperts if they came
-        from none, which takes rows that are sorted."""
+        """Returns the experts of this rank as their original class, or GroupedExperts, which
+        takes sorted rows."""
         new = super().to_plain()
         for name in ("group", "capacity"):
             new.__dict__.pop(name, None)
@@ -677,7 +678,8 @@ class MXRoutedExperts(MXGroupedExperts):
                 local.detach(), mesh, [Shard(0)], run_check=False), local.requires_grad))
 
     def __setattr__(self, name, value):
-        """FSDP2 puts its DTensors here: of parameters that it takes for copies."""
+        """Sets an attribute. FSDP2 stores its DTensors here, for parameters that it assumes to
+        be replicated."""
         if name in _NAMES and isinstance(value, DTensor) and not isinstance(
                 self._parameters.get(name), DTensor) and "group" in self.__dict__:
             mixed = set(value.device_mesh.mesh.flatten().tolist()) & set(self.group.ranks)
@@ -689,12 +691,12 @@ class MXRoutedExperts(MXGroupedExperts):
 
     @property
     def num_experts(self):
-        """Of all ranks."""
+        """Number of experts of all ranks."""
         count = self.w1.shape[0]
         return count if isinstance(self.w1, DTensor) else count * self.group.size
 
     def _local(self, name):
-        """This rank's part of a parameter."""
+        """Returns this rank's part of a parameter."""
         weight = getattr(self, name)
         if not isinstance(weight, DTensor):
             return weight

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""SwiGLU experts on rows that are sorted by expert, as torchtitan has them, and experts of
-Hugging Face's Transformers, which get a router's choice: Mixtral's, Qwen3-MoE's and those of
-gpt-oss. In place of these, modules keep their attributes and parameters; only the matmuls
-are block-scaled."""
+"""SwiGLU experts on rows sorted by expert, as in torchtitan, and experts of Hugging Face's
+Transformers (Mixtral, Qwen3-MoE and gpt-oss), which take a router's choices. The replacements
+keep attributes and parameters; only the matmuls are block-scaled."""
 
 import torch
 from torch.nn import functional as F
@@ -19,25 +18,25 @@ from .weight_only import Quantized
 _PROJECTIONS = ("gate_up_proj", "down_proj")
 
 
-# --- Rows that are sorted by expert ---------------------------------------------------
+# --- Rows sorted by expert ------------------------------------------------------------
 
 
 class GroupedExperts(torch.nn.Module):
-    """w2[e] (silu(w1[e] x) * w3[e] x) for the rows x of each expert e, in bf16 by
-    PyTorch's grouped_mm: what MXGroupedExperts is compared with.
+    """Experts w2[e] (silu(w1[e] x) * w3[e] x) for the rows x of each expert e, in bf16 by
+    PyTorch's grouped_mm. Baseline for MXGroupedExperts.
 
-    dim, hidden_dim, num_experts  sizes, the first two multiples of 8, which grouped_mm
-                  wants; parameters are w1 and w3, [num_experts, hidden_dim, dim], and
+    dim, hidden_dim, num_experts  sizes, the first two multiples of 8 for grouped_mm;
+                  parameters are w1 and w3, [num_experts, hidden_dim, dim], and
                   w2, [num_experts, dim, hidden_dim], as in torchtitan
     device, dtype  of the parameters
 
-    forward(x, num_tokens_per_expert): x is [rows, dim], sorted by expert,
-    num_tokens_per_expert integers, [num_experts], on the device, which nothing waits
-    for. Their sum is the number of rows. The result has the shape and dtype of x, or
-    autocast's dtype. Where parameters are DTensors, all of this is of the part that this
-    rank has, as torchtitan's expert and tensor parallelism give it.
+    forward(x, num_tokens_per_expert): x is [rows, dim], sorted by expert. num_tokens_per_expert
+    holds integers, [num_experts], on the device; the host never reads them. Their sum is the
+    number of rows. The result has the shape and dtype of x, or autocast's dtype. With DTensor
+    parameters, arguments describe this rank's part, as in torchtitan's expert and tensor
+    parallelism.
 
-    Raises a TypeError or ValueError that names the argument."""
+    Raises TypeError or ValueError, naming the argument."""
 
     def __init__(self, dim, hidden_dim, num_experts, device=None, dtype=None):
         for name, size, multiple in (("dim", dim, 8), ("hidden_dim", hidden_dim, 8),
@@ -55,29 +54,30 @@ class GroupedExperts(torch.nn.Module):
         return self.w1.shape[0]
 
     def reset_parameters(self):
-        """As nn.Linear for each expert."""
+        """Initializes each expert like nn.Linear."""
         for weight in (self.w1, self.w2, self.w3):
             bound = weight.shape[-1]**-0.5
             torch.nn.init.uniform_(weight, -bound, bound)
 
     def init_weights(self, init_std):
-        """As torchtitan: a truncated normal distribution, for w1 of deviation 0.02."""
+        """Initializes like torchtitan: truncated normal distributions, with standard deviation
+        0.02 for w1."""
         for weight, deviation in ((self.w1, 0.02), (self.w2, init_std),
                                   (self.w3, init_std)):
             torch.nn.init.trunc_normal_(weight, mean=0.0, std=deviation)
 
     def forward(self, x, num_tokens_per_expert):
-        # Rows are those of this rank's experts, where these are DTensors.
+        # With DTensors the rows belong to this rank's experts.
         w1, w2, w3 = local(self.w1), local(self.w2), local(self.w3)
         rows, ends = check_rows(x, num_tokens_per_expert, w1.shape[0], w1.shape[-1])
-        # One matmul for gate and up: the gradient of x is one sum.
+        # A single matmul for gate and up, so the gradient of x is a single sum.
         gate_up = self._matmul(rows, (w1, w3), ends)
         gate, up = gate_up.chunk(2, -1)
         y = self._matmul(F.silu(gate) * up, (w2,), ends)
         return y.to(result_dtype(x))
 
     def _matmul(self, x, weights, ends):
-        """By weights side by side."""
+        """Multiplies by adjacent weights."""
         weight = weights[0] if len(weights) == 1 else torch.cat(weights, 1)
         return F.grouped_mm(x, to_bf16("weight", weight).transpose(-2, -1), offs=ends)
 
@@ -87,15 +87,13 @@ class GroupedExperts(torch.nn.Module):
 
 
 class MXGroupedExperts(Replacement, GroupedExperts):
-    """GroupedExperts whose matmuls, forward and backward, are block-scaled as `recipe`
-    says.
+    """GroupedExperts with block-scaled matmuls, forward and backward, according to `recipe`.
 
     dim, hidden_dim  multiples of 32
-    recipe    an mx_compiler.torch.Recipe or the name of one that trains
+    recipe    an mx_compiler.torch.Recipe for training, or its name
 
-    The rest, parameters too, as in GroupedExperts; they may be float32 (master
-    weights), bfloat16 or float16. Experts may have any number of rows: nothing is
-    padded."""
+    Everything else is as in GroupedExperts; parameters may be float32 (master weights),
+    bfloat16 or float16. Experts may have any number of rows without padding."""
 
     plain_class = GroupedExperts
 
@@ -109,15 +107,15 @@ class MXGroupedExperts(Replacement, GroupedExperts):
 
     @classmethod
     def from_experts(cls, module, recipe="mxfp8"):
-        """Of a module with parameters w1, w2 and w3: with these very parameters, hooks
-        and mode."""
+        """Creates the module from a module with parameters w1, w2 and w3, sharing parameters,
+        hooks and mode."""
         check_experts(module)
         recipe = training_recipe(recipe, "MXGroupedExperts", "MXWeightOnlyExperts")
         return adopt_experts(cls, module, recipe)
 
     def to_plain(self):
-        """The experts of the class that these came from, GroupedExperts if from none,
-        with these very parameters, hooks and mode."""
+        """Returns the experts as their original class, or GroupedExperts, sharing parameters,
+        hooks and mode."""
         return without(adopt(self.plain_class, self), "recipe", "plain_class")
 
     def _matmul(self, x, weights, ends):
@@ -132,8 +130,8 @@ class _Quantized(Quantized):
     """Experts with quantized weights."""
 
     def to_plain(self):
-        """The experts of the class that these came from, GroupedExperts if from none,
-        with dequantized weights."""
+        """Returns the experts as their original class, or GroupedExperts, with dequantized
+        weights."""
         return self._give(self.plain_class)
 
     def _matmul(self, name, x, ends):
@@ -142,18 +140,18 @@ class _Quantized(Quantized):
 
 
 class MXWeightOnlyExperts(_Quantized):
-    """GroupedExperts with quantized weights: buffers w1_elements, w1_scales, and so on.
+    """GroupedExperts with quantized weights in buffers w1_elements, w1_scales, and so on.
     Differentiable in x.
 
     dim, hidden_dim  multiples of 32
-    recipe    an mx_compiler.torch.Recipe with weight_only, or the name of one
+    recipe    an mx_compiler.torch.Recipe with weight_only, or its name
     device    of the buffers
 
-    Weights are zeros until a state dict is loaded: one of this class, or one of
-    GroupedExperts, which is quantized. Elements may be packed, as in MXWeightOnlyLinear.
-    Arguments of forward as in GroupedExperts.
+    Weights are zeros until a state dict is loaded, of this class or of GroupedExperts; the
+    latter is quantized. Elements may be packed, as in MXWeightOnlyLinear. forward takes the
+    arguments of GroupedExperts.
 
-    Raises a TypeError or ValueError that names the argument."""
+    Raises TypeError or ValueError, naming the argument."""
 
     _weights = ("w1", "w2", "w3")
     plain_class = GroupedExperts
@@ -173,8 +171,8 @@ class MXWeightOnlyExperts(_Quantized):
 
     @classmethod
     def from_experts(cls, module, recipe="mxfp4_weights"):
-        """Of a module with parameters w1, w2 and w3, which are quantized now. Hooks of
-        calls are kept."""
+        """Creates the module from a module with parameters w1, w2 and w3, which are quantized.
+        Forward and backward hooks are kept."""
         check_experts(module)
         recipe = weight_only_recipe(recipe, "MXWeightOnlyExperts", "MXGroupedExperts")
         return adopt_experts(cls, module, recipe)._take(cls._weights)
@@ -203,8 +201,7 @@ class MXWeightOnlyExperts(_Quantized):
 
 
 def check_rows(x, num_tokens_per_expert, experts, dim):
-    """x in bf16, and where the rows of each expert end. Raises a TypeError or
-    ValueError."""
+    """Returns x in bf16, and the end of each expert's rows. Raises TypeError or ValueError."""
     rows, counts = to_bf16("x", x), num_tokens_per_expert
     if x.dim() != 2 or x.shape[1] != dim:
         raise ValueError(f"x: expected [rows, {dim}], sorted by expert, found shape "
@@ -222,13 +219,13 @@ def check_rows(x, num_tokens_per_expert, experts, dim):
 
 
 def has_experts(module):
-    """Whether `module` is experts as torchtitan has them, by its parameters."""
+    """Returns True if the parameters of `module` are experts as in torchtitan."""
     return all(isinstance(getattr(module, name, None), torch.nn.Parameter)
                and getattr(module, name).dim() == 3 for name in ("w1", "w2", "w3"))
 
 
 def check_experts(module):
-    """Raises a TypeError or ValueError if no MX module can stand for it."""
+    """Raises TypeError or ValueError if no MX module can replace `module`."""
     if not isinstance(module, torch.nn.Module) or not has_experts(module):
         raise TypeError("module: expected a module with parameters w1, w2 and w3 of 3 "
                         f"dimensions, found {type(module).__name__}")
@@ -242,17 +239,17 @@ def check_experts(module):
     check.size("hidden_dim", hidden, 32)
 
 
-# --- Transformers: tokens with a router's choice --------------------------------------
+# --- Transformers: tokens with a router's choices --------------------------------------
 
 
 class _Routed(torch.nn.Module):
-    """Experts that get a router's choice. Rows of all experts are one grouped matmul:
+    """Experts that take a router's choices. A grouped matmul covers the rows of all experts:
 
         y[t] = sum over the experts e that t chose of
                weight[t, e] (down_proj[e] inner(gate_up_proj[e] x[t]))
 
-    Others say how weights lie (_k_major) and what is between both matmuls (_inner), or how
-    matmuls are computed (_matmul)."""
+    Subclasses define the weight layout (_k_major) and the function between the matmuls
+    (_inner), or the matmuls (_matmul)."""
 
     _weights = _PROJECTIONS
 
@@ -265,8 +262,7 @@ class _Routed(torch.nn.Module):
                                 hasattr(self, "is_transposed"))
         count, k = chosen.shape
         tokens, order, sorted_experts, ends = sort_by_expert(chosen, experts)
-        # Rows that chose no expert come last. Their results are not defined, nor are
-        # their gradients.
+        # Rows without an expert are last; their results and gradients are undefined.
         is_used = (sorted_experts < experts)[:, None]
         numbers = sorted_experts.clamp(max=experts - 1)
         rows = rows.index_select(0, tokens).where(is_used, 0)
@@ -285,9 +281,9 @@ class _Routed(torch.nn.Module):
 
 
 def _check_choice(chosen, weights, rows, experts, is_new):
-    """The weights as [rows, k]. Raises a TypeError or ValueError. Releases of
-    Transformers before 5 give gpt-oss a weight for each expert, those in whose modules
-    `is_transposed` says how weights lie one for each choice."""
+    """Returns the weights as [rows, k]. Raises TypeError or ValueError. Transformers before 5
+    pass gpt-oss a weight for each expert; releases with the attribute `is_transposed` pass one
+    for each choice."""
     for name, x in (("indices", chosen), ("weights", weights)):
         if not isinstance(x, torch.Tensor):
             raise TypeError(f"{name} of experts: expected a tensor, found "
@@ -309,8 +305,8 @@ def _check_choice(chosen, weights, rows, experts, is_new):
 
 
 class _Concatenated(_Routed):
-    """gate_up_proj [E, 2 I, H], gate before up, down_proj [E, H, I], and act_fn, as
-    Mixtral and Qwen3-MoE have them."""
+    """Experts with gate_up_proj [E, 2 I, H], gate before up, down_proj [E, H, I], and act_fn,
+    as in Mixtral and Qwen3-MoE."""
 
     def forward(self, hidden_states, top_k_index, top_k_weights):
         return self._compute(hidden_states, top_k_index, top_k_weights)
@@ -325,8 +321,8 @@ class _Concatenated(_Routed):
 
 
 class _Interleaved(_Routed):
-    """gate_up_proj [E, H, 2 I], gate and up taking turns, down_proj [E, I, H], biases,
-    alpha and limit, as gpt-oss has them."""
+    """Experts with gate_up_proj [E, H, 2 I], gate and up interleaved, down_proj [E, I, H],
+    biases, alpha and limit, as in gpt-oss."""
 
     def forward(self, hidden_states, router_indices=None, routing_weights=None):
         return self._compute(hidden_states, router_indices, routing_weights)
@@ -342,14 +338,14 @@ class _Interleaved(_Routed):
 
 
 class _Trained(Replacement, torch.nn.Module):
-    """With the very parameters of the module that it stands for."""
+    """Experts that share the parameters of the replaced module."""
 
     @classmethod
     def from_experts(cls, module, recipe):
         return adopt_experts(cls, module, recipe)
 
     def to_plain(self):
-        """The experts of Transformers with these very parameters."""
+        """Returns the experts of Transformers, sharing the parameters."""
         return without(adopt(self.plain_class, self), "recipe", "plain_class")
 
     def _sizes(self):
@@ -366,7 +362,7 @@ class _Trained(Replacement, torch.nn.Module):
 
 
 class _WeightOnly(_Quantized):
-    """With buffers gate_up_proj_elements, gate_up_proj_scales, and so on."""
+    """Experts with buffers gate_up_proj_elements, gate_up_proj_scales, and so on."""
 
     @classmethod
     def from_experts(cls, module, recipe):
@@ -386,7 +382,7 @@ def _describe(module):
 
 
 class MXRoutedExperts(_Concatenated, _Trained):
-    """Experts of Mixtral or Qwen3-MoE that train."""
+    """Experts of Mixtral or Qwen3-MoE for training."""
 
 
 class MXWeightOnlyRoutedExperts(_Concatenated, _WeightOnly):
@@ -394,15 +390,15 @@ class MXWeightOnlyRoutedExperts(_Concatenated, _WeightOnly):
 
 
 class MXGptOssExperts(_Interleaved, _Trained):
-    """Experts of gpt-oss that train."""
+    """Experts of gpt-oss for training."""
 
 
 class MXWeightOnlyGptOssExperts(_Interleaved, _WeightOnly):
     """Experts of gpt-oss with quantized weights."""
 
 
-# By the class of Transformers: what trains, what does not, and what modules of releases
-# that say how their weights lie have to say.
+# By class of Transformers: training class, weight-only class, and the expected layout
+# attributes in releases that have them.
 _CONCATENATED = (MXRoutedExperts, MXWeightOnlyRoutedExperts, {
     "is_concatenated": True, "is_transposed": False, "has_bias": False, "has_gate": True,
     "has_post_expert_norm": False})
@@ -415,13 +411,13 @@ CLASSES = tuple(cls for kind in (_CONCATENATED, _INTERLEAVED) for cls in kind[:2
 
 
 def is_routed(module):
-    """Whether the module is experts that `from_routed` takes, by its class."""
+    """Returns True if `from_routed` supports the class of the module."""
     return type(module).__name__ in _KINDS or type(module) in CLASSES
 
 
 def from_routed(module, recipe):
-    """Raises a ValueError if the module is not what its class says, or if its sizes do
-    not fit."""
+    """Converts routed experts. Raises ValueError if the module does not match its class, or if
+    its sizes are unsupported."""
     trains, weight_only, flags = _KINDS[getattr(module, "plain_class", type(module)).__name__]
     for name, wanted in flags.items():
         if (found := getattr(module, name, wanted)) != wanted:
@@ -463,8 +459,8 @@ def _check_structure(module, k_major, has_bias):
 
 
 def routers(model):
-    """Linear layers that choose among a list of experts, as Transformers before 5 has
-    them: they stay as they are."""
+    """Returns the linear layers that choose among a list of experts, as in Transformers before
+    5; they are not converted."""
     found = set()
     for module in model.modules():
         experts = getattr(module, "experts", None)
@@ -476,7 +472,7 @@ def routers(model):
 
 
 def looks_like_experts(module):
-    """Whether the module has matrices of as many experts in two or more parameters."""
+    """Returns True if two or more parameters hold matrices of the same number of experts."""
     sizes = [x.shape[0] for x in module._parameters.values()
              if x is not None and x.dim() == 3 and min(x.shape[1:]) > 1]
     return len(sizes) > 1 and len(set(sizes)) == 1

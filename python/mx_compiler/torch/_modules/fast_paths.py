@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""PyTorch's layers of transformers read the weights of their linear layers in eval mode,
-and call one kernel of floats instead of the layers."""
+"""Fast paths of PyTorch's transformer layers, which in eval mode read the weights of their
+linear layers and call a fused float kernel."""
 
 from torch import nn
 
 from .parameters import Replacement
 
 
-# What the layers look at, and what forbids the kernel.
+# Attribute checked by the layers, and the value that disables the kernel.
 _FLAGS = {nn.TransformerEncoderLayer: ("activation_relu_or_gelu", 0),
           nn.TransformerEncoder: ("use_nested_tensor", False)}
 _KEPT = "_flag_before_mx"
 
 
 def adjust(model):
-    """Lets layers whose linear layers are not PyTorch's own call them, and others do
-    what they did before."""
+    """Disables the fast path of layers with converted linear layers, and restores that of
+    others."""
     for module in model.modules():
         for cls, (flag, forbids) in _FLAGS.items():
             if isinstance(module, cls):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""nn.Linear whose three matmuls are block-scaled."""
+"""nn.Linear with block-scaled matmuls."""
 
 import torch
 
@@ -10,20 +10,20 @@ from .recipes import training_recipe
 
 
 class MXLinear(Replacement, torch.nn.Linear):
-    """y = x weight^T + bias; its operands, and those of both gradients, are quantized
-    for each matmul as `recipe` says.
+    """Linear layer y = x weight^T + bias. Its operands, and the operands of both gradients, are
+    quantized for each matmul according to `recipe`.
 
     in_features, out_features  multiples of 32
-    bias      whether there is one; it is added in bf16
-    recipe    an mx_compiler.torch.Recipe or the name of one that trains
+    bias      True to add a bias, in bf16
+    recipe    an mx_compiler.torch.Recipe for training, or its name
     device, dtype  of the parameters: float32 (master weights), bfloat16, float16
 
-    Parameters have the names, shapes and dtypes of nn.Linear, so that state dicts and
-    optimizer states load both ways. x is [..., in_features], of any of these dtypes,
-    rounded to bf16; the result has the dtype of x, or autocast's. Gradients have the
-    dtypes of what they belong to.
+    Parameters have the names, shapes and dtypes of nn.Linear, so state dicts and optimizer
+    states are interchangeable. x is [..., in_features], of any of these dtypes, rounded to
+    bf16; the result has the dtype of x, or autocast's. Gradients have the dtypes of their
+    tensors.
 
-    Raises a TypeError or ValueError that names the argument."""
+    Raises TypeError or ValueError, naming the argument."""
 
     def __init__(self, in_features, out_features, bias=True, recipe="mxfp8",
                  device=None, dtype=None):
@@ -35,7 +35,7 @@ class MXLinear(Replacement, torch.nn.Linear):
 
     @classmethod
     def from_linear(cls, linear, recipe="mxfp8"):
-        """Of an nn.Linear: with its very parameters, hooks and mode."""
+        """Creates the module from an nn.Linear, sharing parameters, hooks and mode."""
         check_linear(linear)
         recipe = training_recipe(recipe, "MXLinear", "MXWeightOnlyLinear")
         new = adopt(cls, linear)
@@ -43,13 +43,13 @@ class MXLinear(Replacement, torch.nn.Linear):
         return new
 
     def to_plain(self):
-        """The nn.Linear with these very parameters, hooks and mode."""
+        """Returns an nn.Linear, sharing parameters, hooks and mode."""
         return without(adopt(torch.nn.Linear, self), "recipe")
 
     def forward(self, x):
         operand = to_bf16("x", x)
         check_last("x", x, self.in_features, "in_features of the layer")
-        # Weights of f32 are quantized as they are, and their gradients are f32 sums.
+        # f32 weights are quantized directly, and their gradients are f32 sums.
         y = mxfp8_mm(operand, self.weight, self.bias, **self.recipe.matmul_options())
         return y.to(result_dtype(x))
 
@@ -58,8 +58,8 @@ class MXLinear(Replacement, torch.nn.Linear):
 
 
 def check_linear(linear, trains=True):
-    """Raises a TypeError or ValueError if no MX module can stand for it. Gradients are
-    sums over the outputs, in blocks."""
+    """Raises TypeError or ValueError if no MX module can replace `linear`. Gradients reduce
+    over the outputs, in blocks."""
     if not isinstance(linear, torch.nn.Linear):
         raise TypeError("linear: expected a torch.nn.Linear, found "
                         f"{type(linear).__name__}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a module computes with: formats, rounding, and which matmuls are quantized."""
+"""Recipes of modules: formats, rounding, and quantized matmuls."""
 
 import dataclasses
 import difflib
@@ -11,20 +11,20 @@ from ..._runtime.internal import internal
 
 @dataclasses.dataclass(frozen=True)
 class Recipe:
-    """How a module quantizes the operands of its matmuls.
+    """Quantization of the operands of a module's matmuls.
 
     activations, weights, gradients
-                    formats with blocks of 32 (mx.FORMATS). `gradients` are those of
-                    results, which the backward matmuls multiply
+                    formats with blocks of 32 (mx.FORMATS). `gradients` applies to the
+                    gradients of results, operands of the backward matmuls
     scale_rounding  "ceil" (torchao's RCEIL), "floor" (OCP MX 1.0), "even" or "fit"
     wgrad_high_precision
-                    gradients of weights are matmuls of bf16, not quantized
-    save_quantized  the backward pass keeps x as the gradient of the weight multiplies it,
-                    33 bytes for 32 values with MXFP8; operands are the same bits
-    weight_only     weights are quantized once, when the module is made; activations
-                    stay bf16, and weights have no gradient
+                    compute weight gradients by bf16 matmuls without quantization
+    save_quantized  save x for the backward pass in the form that the weight gradient
+                    reads: 33 bytes for 32 values with MXFP8, bitwise equal operands
+    weight_only     quantize weights once, at creation; activations stay bf16, and
+                    weights have no gradient
 
-    Raises a TypeError or ValueError that names the field."""
+    Raises TypeError or ValueError, naming the field."""
     activations: str = "mxfp8_e4m3"
     weights: str = "mxfp8_e4m3"
     gradients: str = "mxfp8_e4m3"
@@ -52,14 +52,14 @@ class Recipe:
 
     @internal
     def matmul_options(self):
-        """What mxfp8_mm and mxfp8_grouped_mm are told."""
+        """Returns the keyword arguments of mxfp8_mm and mxfp8_grouped_mm."""
         return {"activations": self.activations, "weights": self.weights,
                 "gradients": self.gradients, "scale_rounding": self.scale_rounding,
                 "wgrad_high_precision": self.wgrad_high_precision,
                 "save_quantized": self.save_quantized}
 
     def __str__(self):
-        """Its name, or the fields that are not the default."""
+        """Returns the recipe's name, or its non-default fields."""
         for name, recipe in RECIPES.items():
             if recipe == self:
                 return name
@@ -83,8 +83,8 @@ RECIPES = {
 
 
 def find_recipe(recipe, argument="recipe", others=()):
-    """The Recipe itself, or that of a name; errors name `others`, which the caller takes
-    too. Raises a TypeError or ValueError."""
+    """Returns a Recipe, given itself or its name. Errors also list `others`, names that the
+    caller handles. Raises TypeError or ValueError."""
     if isinstance(recipe, Recipe):
         return recipe
     if not isinstance(recipe, str):
@@ -98,7 +98,7 @@ def find_recipe(recipe, argument="recipe", others=()):
 
 
 def _suggest(name, known):
-    """The end of a message: names that begin so, else those that are spelled like it."""
+    """Returns the end of a message: names with this prefix, else names with similar spelling."""
     name = name.lower()
     close = ([full for full in known if name and full.startswith(name)]
              or difflib.get_close_matches(name, known, 2))
@@ -106,7 +106,7 @@ def _suggest(name, known):
 
 
 def training_recipe(recipe, module, weight_only):
-    """The Recipe for `module`, whose sibling `weight_only` takes the others."""
+    """Returns a training Recipe for `module`; errors refer to the class `weight_only`."""
     found = find_recipe(recipe)
     if found.weight_only:
         raise ValueError(f"recipe: expected one that trains for {module}, found "
@@ -115,7 +115,7 @@ def training_recipe(recipe, module, weight_only):
 
 
 def weight_only_recipe(recipe, module, training):
-    """The Recipe for `module`, whose sibling `training` takes the others."""
+    """Returns a weight-only Recipe for `module`; errors refer to the class `training`."""
     found = find_recipe(recipe)
     if not found.weight_only:
         raise ValueError(f"recipe: expected one with weight_only for {module}, found "

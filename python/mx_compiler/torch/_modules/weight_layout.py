@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""In which order modules keep elements of weights."""
+"""Order of weight elements in modules."""
 
 import os
 
@@ -15,10 +15,10 @@ PLAIN, PACKED = "plain", "packed"
 
 
 def weight_layout(device, format, shape):
-    """The order in which a module on a device of PyTorch keeps such weights: packed on
-    "sm_90a" if they fill tiles. There matmuls of bf16 by packed weights of 4 bits took 0.77
-    to 1.04 times as long as by plain ones (29571104fae6:docs/OtherKernels.md,
-    benchmarks/results/weight-only.csv); by those of 6 and 8 bits they were modelled.
+    """Returns the order of weights in a module on a PyTorch device: packed on "sm_90a" if they
+    fill tiles. There bf16 matmuls with packed 4-bit weights take 0.77 to 1.04 times as long as
+    with plain ones (29571104fae6:docs/OtherKernels.md, benchmarks/results/weight-only.csv); for
+    6 and 8 bits the times were modelled.
 
     shape     of the weights in elements, [..., N, K]"""
     if not format.has_matmul or not weight_tiles.fills_tiles(*shape[-2:]):
@@ -27,7 +27,7 @@ def weight_layout(device, format, shape):
 
 
 def arrange(elements, format, is_packed):
-    """The same elements, packed or not, as matmuls read them fastest where they are."""
+    """Returns the elements in the order that is fastest on their device, packed or plain."""
     shape = matrix_shape(elements.shape, format, is_packed)
     wanted = weight_layout(elements.device, format, shape) == PACKED
     if wanted == is_packed:
@@ -36,9 +36,9 @@ def arrange(elements, format, is_packed):
 
 
 def _chip(device):
-    """That programs on tensors there are compiled for; of tensors of the host None, unless
-    MX_CHIP names the simulator's. Without it the simulator has another chip, so that
-    nothing looks for a GPU while a module is made on the host."""
+    """Returns the chip of programs on tensors of a device. None for host tensors, unless
+    MX_CHIP names the simulator's chip: by default no GPU is probed while a module is created on
+    the host."""
     named = os.environ.get("MX_CHIP")
     if device.type == "cuda" and torch.cuda.is_available():
         return named or chip_of(torch.cuda.get_device_capability(device))

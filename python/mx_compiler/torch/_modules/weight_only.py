@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Weights of modules that are quantized once, for activations in bf16, and the linear layer
-of them."""
+"""Weights quantized once, for bf16 activations, and the linear layer with such a weight."""
 
 import torch
 
@@ -22,36 +21,35 @@ _PARTS = ("elements", "scales")
 
 
 def _is_name(x):
-    """Whether the value of a state dict is the name of a format, and not a weight."""
+    """Returns True if the value in a state dict is a format name instead of a weight."""
     return isinstance(x, torch.Tensor) and x.dtype == torch.uint8 and x.dim() == 1
 
 
 class Quantized(Replacement, torch.nn.Module):
-    """Weights as buffers of bytes: NAME_elements and NAME_scales (blocked) for NAME.
+    """Module with weights in byte buffers: NAME_elements and NAME_scales (blocked) for NAME.
 
-    Bytes, because Module.to(dtype) would convert elements that are floats of 8 bits.
-    A state dict with NAME itself, a matrix of floats, is quantized when it is loaded.
-    One of bytes stores the name of their format as NAME, in one dimension: bytes of MXFP6
-    and MXFP8 have the same shapes, and modules of floats refuse a NAME of that shape even
-    where loaders ignore keys that they do not know (strict=False). `float_dtype` is what
-    weights become that are dequantized.
+    Buffers are bytes because Module.to(dtype) would convert 8-bit floats. A state dict with a
+    float matrix NAME is quantized on loading. A state dict of bytes stores the format's name in
+    NAME, in one dimension: bytes of MXFP6 and MXFP8 have equal shapes, and float modules reject
+    a NAME of that shape even if unknown keys are ignored (strict=False). `float_dtype` is the
+    dtype of dequantized weights.
 
-    NAME_elements may be packed, which its dimensions tell: `weight_layout` says where.
-    State dicts are as if it never were. The parameter NAME is None."""
+    NAME_elements may be packed (`weight_layout`), visible by its number of dimensions. State
+    dicts are always unpacked. The parameter NAME is None."""
 
     float_dtype = None
 
     def _add(self, name, shape, device):
         format = self._format
-        # Distributed checkpoints look up the keys of a state dict as attributes.
+        # Distributed checkpoints access the keys of a state dict as attributes.
         self.register_parameter(name, None)
         for part, dims in zip(_PARTS, tensors.shapes(shape, format, True)):
-            # Zeros are bytes of a matrix of zeros.
+            # Zero bytes represent a matrix of zeros.
             self.register_buffer(f"{name}_{part}", torch.zeros(
                 dims, dtype=torch.uint8, device=device))
 
     def _take(self, names):
-        """Quantizes the parameters of these names, which are gone afterwards."""
+        """Quantizes and removes the parameters of these names."""
         for name in names:
             check_parameter(self, name)
         for name in names:
@@ -63,7 +61,7 @@ class Quantized(Replacement, torch.nn.Module):
         return forget_state_hooks(self)
 
     def _give(self, cls):
-        """A `cls` with dequantized weights, which are parameters again."""
+        """Creates a `cls` with dequantized weights as parameters."""
         new = adopt(cls, self)
         weights = {}
         for name in self._weights:
@@ -75,11 +73,12 @@ class Quantized(Replacement, torch.nn.Module):
         return without(forget_state_hooks(new), "recipe", "plain_class", "float_dtype")
 
     def _k_major(self, weight):
-        """Between a weight as floats and as it is quantized, in both directions."""
+        """Converts a weight between its float layout and its quantized layout, in both
+        directions."""
         return weight
 
     def _apply(self, fn, *args, **kwargs):
-        """Of Module.to and others, which know no dtype of bytes."""
+        """Implements Module.to and others, which do not convert byte buffers."""
         self.float_dtype = fn(torch.empty(0, dtype=self.float_dtype)).dtype
         super()._apply(fn, *args, **kwargs)
         return self._arrange(*self._weights)
@@ -92,13 +91,14 @@ class Quantized(Replacement, torch.nn.Module):
         return tuple(getattr(self, f"{name}_{part}") for part in _PARTS)
 
     def _is_packed(self, name):
-        """Packed elements have two dimensions more; scales have those of the matrix."""
+        """Returns True for packed elements, which have two more dimensions; scales have those
+        of the matrix."""
         elements, scales = self._parts(name)
         return elements.dim() > scales.dim()
 
     def _arrange(self, *names):
-        """Packs elements, or unpacks them, as matmuls read them fastest where they are:
-        one weight after the other, so that both forms of all are never there at once."""
+        """Packs or unpacks elements for the fastest matmuls on their device, one weight at a
+        time to limit peak memory."""
         for name in names:
             setattr(self, f"{name}_elements", arrange(
                 self._parts(name)[0], self._format, self._is_packed(name)))
@@ -110,7 +110,7 @@ class Quantized(Replacement, torch.nn.Module):
                 else elements), scales
 
     def _quantize(self, name, weight):
-        """Bytes of elements and scales of a matrix, on the device of the module's."""
+        """Returns bytes of elements and scales of a matrix, on the module's device."""
         elements, scales = self._parts(name)
         to = weight.device if elements.is_meta else elements.device
         q = quantize(to_bf16(name, weight.detach()).to(to), self.recipe.weights,
@@ -122,7 +122,7 @@ class Quantized(Replacement, torch.nn.Module):
             setattr(self, f"{name}_{part}", value)
 
     def dequantized(self, name="weight", dtype=torch.bfloat16):
-        """The weight of that name as it is multiplied."""
+        """Returns the dequantized weight of that name."""
         check.one_of("name", name, self._weights)
         return dequantize(*self._plain_parts(name), self.recipe.weights, dtype)
 
@@ -149,7 +149,7 @@ class Quantized(Replacement, torch.nn.Module):
                 self._pack_loaded(name, f"{prefix}{name}_elements", state_dict, args[-1],
                                   local_metadata)
         super()._load_from_state_dict(state_dict, prefix, local_metadata, *args)
-        self._arrange(*self._weights)   # with assign=True tensors may be elsewhere
+        self._arrange(*self._weights)   # with assign=True tensors may be on another device
 
     def _quantize_loaded(self, name, prefix, state_dict, errors):
         weight = state_dict.pop(prefix + name, None)
@@ -168,10 +168,11 @@ class Quantized(Replacement, torch.nn.Module):
                           f"{tuple(weight.shape)}")
 
     def _pack_loaded(self, name, key, state_dict, errors, local_metadata):
-        """What is copied into packed elements, or with assign=True takes their place."""
+        """Converts a value to be copied into packed elements, or to replace them with
+        assign=True."""
         given = state_dict.get(key)
         if not isinstance(given, torch.Tensor):
-            return                      # load_state_dict says what is wrong
+            return                      # load_state_dict reports the error
         wanted = tensors.shapes(self._shape(name), self._format, True)[0]
         if tuple(given.shape) != wanted or given.element_size() != 1:
             errors.append(f"size mismatch for {key}: expected bytes of shape {wanted}, found "
@@ -183,8 +184,8 @@ class Quantized(Replacement, torch.nn.Module):
         state_dict[key] = pack_weights(given, self.recipe.weights)
 
     def _check_format(self, key, state_dict, errors):
-        """The key may be missing: bytes made by hand need not have it, and earlier versions
-        named it NAME_format."""
+        """Checks the format's name. It is optional: bytes created by hand need none, and
+        earlier versions stored it as NAME_format."""
         found = state_dict.pop(f"{key}_format", None)
         if found is None and _is_name(state_dict.get(key)):
             found = state_dict.pop(key)
@@ -200,7 +201,7 @@ class Quantized(Replacement, torch.nn.Module):
                           f"module has, found {found}")
 
     def _shape(self, name):
-        """Of the weight of that name, in elements."""
+        """Returns the shape of the named weight in elements."""
         return tensors.matrix_shape(self._parts(name)[0].shape, self._format,
                                     self._is_packed(name))
 
@@ -210,19 +211,19 @@ class Quantized(Replacement, torch.nn.Module):
 
 
 class MXWeightOnlyLinear(Quantized):
-    """nn.Linear with a quantized weight: buffers weight_elements and weight_scales, and
+    """nn.Linear with a quantized weight in the buffers weight_elements and weight_scales, and
     the parameter bias. Differentiable in x and bias.
 
-    in_features  a multiple of 32; out_features is any number
-    recipe    an mx_compiler.torch.Recipe with weight_only, or the name of one
+    in_features  a multiple of 32; out_features is unrestricted
+    recipe    an mx_compiler.torch.Recipe with weight_only, or its name
     device    of the buffers and of bias
     dtype     of bias
 
-    Weights are zeros until a state dict is loaded: one of this class, or one of
-    nn.Linear, which is quantized. On "sm_90a" elements are kept packed if both sizes are
-    multiples of 64 (docs/guide/TorchTraining.md). x and the result as in MXLinear.
+    Weights are zeros until a state dict is loaded, of this class or of nn.Linear; the latter is
+    quantized. On "sm_90a" elements are stored packed if both sizes are multiples of 64
+    (docs/guide/TorchTraining.md). x and the result are as in MXLinear.
 
-    Raises a TypeError or ValueError that names the argument."""
+    Raises TypeError or ValueError, naming the argument."""
 
     _weights = ("weight",)
 
@@ -241,8 +242,8 @@ class MXWeightOnlyLinear(Quantized):
 
     @classmethod
     def from_linear(cls, linear, recipe="mxfp4_weights"):
-        """Of an nn.Linear, whose weight is quantized now; bias is the same parameter,
-        and hooks of calls are kept."""
+        """Creates the module from an nn.Linear and quantizes its weight. Shares the bias;
+        forward and backward hooks are kept."""
         check_linear(linear, trains=False)
         recipe = weight_only_recipe(recipe, "MXWeightOnlyLinear", "MXLinear")
         for name in ("weight", "bias"):
@@ -252,7 +253,7 @@ class MXWeightOnlyLinear(Quantized):
         return new._take(cls._weights)
 
     def to_plain(self):
-        """The nn.Linear with the dequantized weight and this very bias."""
+        """Returns an nn.Linear with the dequantized weight, sharing the bias."""
         return self._give(torch.nn.Linear)
 
     def forward(self, x):

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators of PyTorch."""
+"""PyTorch operators."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks of what is given to the functions, before an operator is called: PyTorch's own
-refusal of what is no tensor prints its contents and names arguments of the operator."""
+"""Argument checks before an operator is called. PyTorch's own errors print the contents of
+arguments that are not tensors, and name the operator's arguments."""
 
 import torch
 from torch import Tensor
@@ -8,13 +8,13 @@ from torch.autograd import forward_ad
 
 
 def check_tensor(name, x):
-    """Raises a TypeError if x is no tensor with strides, or has a tangent."""
+    """Raises TypeError unless x is a strided tensor without a tangent."""
     if not isinstance(x, Tensor):
         raise TypeError(f"{name}: expected a torch.Tensor, found {type(x).__name__}")
     if x.layout is not torch.strided or x.is_nested:
         kind = "a nested tensor" if x.is_nested else str(x.layout)
         raise TypeError(f"{name}: expected a dense tensor, found {kind}")
-    # PyTorch would give none, without a word, for an operator that it does not know.
+    # For unknown operators PyTorch would silently drop the tangent.
     if forward_ad._current_level >= 0 and forward_ad.unpack_dual(x).tangent is not None:
         raise TypeError(f"{name}: expected no tangent, as operators of mx_compiler.torch have no "
                         "derivatives in forward mode, found one: use those in reverse "
@@ -22,28 +22,28 @@ def check_tensor(name, x):
 
 
 def check_tensors(**named):
-    """The same of several; those that are None are not there."""
+    """Applies check_tensor to several arguments; None is skipped."""
     for name, x in named.items():
         if x is not None:
             check_tensor(name, x)
 
 
 def check_names(**named):
-    """Raises a TypeError if one is no string."""
+    """Raises TypeError unless all values are strings."""
     for name, x in named.items():
         if not isinstance(x, str):
             raise TypeError(f"{name}: expected a name, found {x!r}")
 
 
 def check_flag(name, x):
-    """Raises a TypeError if x is neither True nor False, nor 1 or 0."""
+    """Raises TypeError unless x is True, False, 1 or 0."""
     if not isinstance(x, int) or x not in (0, 1):
         raise TypeError(f"{name}: expected True or False, found {x!r}")
 
 
 def check_one_device(**named):
-    """For fake kernels, which are asked if any tensor is without contents. Raises a
-    ValueError if others are elsewhere; None is not there."""
+    """Raises ValueError if tensors are on different devices; None is skipped. For fake kernels,
+    which run if any tensor is fake."""
     (first, wanted), *others = ((n, x.device) for n, x in named.items() if x is not None)
     for name, found in others:
         if found != wanted:
@@ -52,29 +52,28 @@ def check_one_device(**named):
 
 
 def assume_expert_groups(ends):
-    """For what is traced: as many expert groups as the data say are one at least. The program
-    checks it when it runs."""
+    """Tells the tracer about at least one expert group; the program checks this at run time."""
     if ends is not None and ends.dim() and isinstance(ends.shape[0], torch.SymInt):
         torch._check(ends.shape[0] >= 1)
 
 
 def as_rows(x):
-    """All dimensions but the last as one. Raises a TypeError or ValueError."""
+    """Flattens all dimensions but the last. Raises TypeError or ValueError."""
     check_tensor("x", x)
     if not x.shape or not x.shape[-1]:
         raise ValueError("x: expected [..., K] with K of at least 1, found shape "
                          f"{tuple(x.shape)}")
-    # A view would be one more step forward and backward.
+    # A view would add a step to the forward and backward pass.
     return x if x.dim() == 2 else x.reshape(-1, x.shape[-1])
 
 
 def like_rows(y, x):
-    """The result for `as_rows(x)` with the dimensions of x, but the last."""
+    """Restores the dimensions of x, except the last, in the result for `as_rows(x)`."""
     return y if x.dim() == 2 else y.view(*x.shape[:-1], y.shape[-1])
 
 
 def add_bias(y, bias):
-    """y + bias, [N], in the dtype of y. Raises a TypeError or ValueError."""
+    """Returns y + bias, [N], in the dtype of y. Raises TypeError or ValueError."""
     if bias is None:
         return y
     check_tensor("bias", bias)
@@ -86,8 +85,8 @@ def add_bias(y, bias):
 
 
 def refuse_second_order(*operators):
-    """Gives these operators of backward passes a gradient that is an error: PyTorch's own
-    names its functions that register one."""
+    """Registers an error as the gradient of these backward operators, because PyTorch's own
+    error is unhelpful."""
     def refuse(ctx, *gradients):
         raise RuntimeError("gradients: expected those of first order, as operators of "
                            "mx_compiler.torch have no double backward, found a gradient of a "

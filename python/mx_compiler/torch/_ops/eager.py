@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that are called without PyTorch's dispatcher where it would only find their
-own kernel: on plain tensors, outside of every mode, trace and transform. The dispatcher,
-written for operators of C++, goes through Python three times for one of Python's, which
-costs the host more than the kernel's own work. The operator stays what it is for
-everything else: torch.compile, fake tensors, modes, subclasses, transforms, profilers."""
+"""Direct calls of operator kernels, bypassing PyTorch's dispatcher for plain tensors outside of
+any mode, trace or transform, when the dispatcher would select the kernel anyway. For a Python
+operator the dispatcher enters Python three times, which costs the host more than the kernel
+itself. Everything else uses the operator: torch.compile, fake tensors, modes, subclasses,
+transforms, profilers."""
 
 import torch
 from torch import Tensor
@@ -16,10 +16,9 @@ _DEVICES = ("cpu", "cuda")
 
 
 def operator(definition, backward=None, setup_context=None):
-    """A function that computes what `definition`, an operator of
-    torch.library.custom_op, does. It takes all arguments of the operator, by position.
-    With `backward` and `setup_context`, as for its register_autograd, it is also
-    differentiable, and so is the operator."""
+    """Returns a function that computes `definition`, an operator of torch.library.custom_op,
+    and takes all of its arguments by position. With `backward` and `setup_context`, as for
+    register_autograd, the function and the operator are differentiable."""
     overload, kernel = definition._opoverload, definition._init_fn
     tensors = [i for i, argument in enumerate(overload._schema.arguments)
                if argument.type.isSubtypeOf(_C.OptionalType(_C.TensorType.get()))]
@@ -43,7 +42,7 @@ def operator(definition, backward=None, setup_context=None):
                 needs_gradient = needs_gradient or x.requires_grad
         if not needs_gradient or not is_grad_enabled():
             return kernel(*arguments)
-        # An operator without a gradient says so itself.
+        # Operators without a gradient report that themselves.
         if differentiable is None or not _is_above_autograd():
             return overload(*arguments)
         return differentiable(*arguments)
@@ -53,13 +52,13 @@ def operator(definition, backward=None, setup_context=None):
 
 
 def know_dtensors(kind):
-    """Rules for DTensors are there with the first one: to import them takes time."""
+    """Imports the sharding rules on the first DTensor, because the import is slow."""
     if kind.__module__.startswith("torch.distributed.tensor"):
         from . import sharding  # noqa: F401
 
 
 def _function(overload, kernel, backward, setup_context):
-    """The differentiable one. Its node of the graph is called as the operator's."""
+    """Returns the differentiable function. Its graph node is named like the operator's."""
     def forward(ctx, *inputs):
         output = kernel(*inputs)
         setup_context(ctx, inputs=inputs, output=output)
@@ -69,21 +68,21 @@ def _function(overload, kernel, backward, setup_context):
             f"{overload._overloadname}")
     kind = type(name, (Function,), {"forward": staticmethod(forward),
                                     "backward": staticmethod(backward)})
-    # Function.apply first looks for transforms of torch.func, which there are not here.
+    # Function.apply first checks for torch.func transforms, which are excluded here.
     return super(Function, kind).apply
 
 
-# --- Where nothing else wants to see a call ----------------------------------------------
+# --- Conditions of direct calls ----------------------------------------------------------
 #
-# Modes, traces and transforms include keys in the dispatcher's state of a thread. So it is
-# compared with that of a thread where there is none. These are PyTorch's own names: where
-# one is missing all calls are the dispatcher's.
+# Modes, traces and transforms add keys to the thread's dispatcher state, which is compared with
+# that of a thread without any. The names are private to PyTorch: if one is missing, all calls
+# use the dispatcher.
 
 is_grad_enabled = torch.is_grad_enabled
 
 
 def _bits(*names):
-    """The keys of these names, as the numbers of key sets have them."""
+    """Returns the key set with these names as a number."""
     found = 0
     for name in names:
         found |= _C.DispatchKeySet(getattr(_C.DispatchKey, name)).raw_repr()
@@ -99,23 +98,23 @@ try:
                                   torch.autograd._profiler_enabled)
     _keys = _C._dispatch_keys
     _INCLUDED = {_bits("BackendSelect", "ADInplaceOrView"), _bits("BackendSelect")}
-    _AUTOGRAD = _bits("AutogradOther")  # which is excluded with all of autograd
+    _AUTOGRAD = _bits("AutogradOther")  # excluded together with all of autograd
     _IS_KNOWN = True
 except (AttributeError, ImportError):
     _IS_KNOWN = False
 
 
 def _is_direct():
-    """That no mode, trace, transform or profiler is active in this thread, with either of
-    two sets, of which the second is inference_mode's; and that torch.compile does not look
-    at frames of Python, as it would at those of the kernel."""
+    """Returns True if no mode, trace, transform or profiler is active in this thread and
+    torch.compile does not inspect Python frames. Two key sets are valid, the second under
+    inference_mode."""
     return (_included().raw_repr() in _INCLUDED and not _function_modes()
             and not _profiled() and get_eval_frame_callback() is None)
 
 
 def _is_above_autograd():
-    """That gradients are noted, as they are not while an operator's kernel runs. Autocast
-    alone excludes other keys, and these operators compute the same with it."""
+    """Returns True if gradients are recorded, unlike inside an operator's kernel. Autocast
+    excludes other keys, and these operators ignore it."""
     return not _excluded().raw_repr() & _AUTOGRAD
 
 
@@ -123,8 +122,8 @@ _plain_keys = set()
 
 
 def _is_plain(x):
-    """That the dispatcher knows nothing of the tensor but its device: it is no wrapper of
-    C++'s, has no lazy conjugation or negation, and its contents are there."""
+    """Returns True if the tensor's device is all that the dispatcher needs: no C++ wrapper, no
+    lazy conjugation or negation, not fake."""
     found = _keys(x).raw_repr()
     if found in _plain_keys:
         return True

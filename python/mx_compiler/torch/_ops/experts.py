@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A layer of SwiGLU experts as one differentiable operator, and its routing."""
+"""Layer of SwiGLU experts as a differentiable operator, and its routing."""
 
 from typing import Tuple
 
@@ -22,7 +22,7 @@ INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
 def moe_layer(x, w1, w2, tokens, probs, ends, *, activations="mxfp8_e4m3",
               weights="mxfp8_e4m3", gradients="mxfp8_e4m3"):
-    """SwiGLU experts on rows that are sorted by expert, in nine launches:
+    """Computes SwiGLU experts on rows sorted by expert, in nine launches:
 
         y[t] = sum over the rows p of t of  w2[g] (silu(gate) * up * probs[p])
         gate, up = the halves of  w1[g] x[t],  g the expert of row p
@@ -30,15 +30,15 @@ def moe_layer(x, w1, w2, tokens, probs, ends, *, activations="mxfp8_e4m3",
     x       bf16, [T, H]
     w1, w2  bf16 or f32, [G, 2 I, H] (gate, then up) and [G, H, I]; H and I are
             multiples of 32
-    tokens  i32, [P]: the token of row p. `route` makes these three
+    tokens  i32, [P]: the token of row p. `route` returns tokens, probs and ends
     probs   f32, [P]: the weight of row p
-    ends    i32, [G]: the rows of expert g end at ends[g]; those past the last
+    ends    i32, [G]: the rows of expert g end at ends[g]; rows past the last end
             belong to no expert
     activations, weights, gradients  formats with blocks of 32
 
-    Returns y in bf16, [T, H]. The rows of a token are added in order, so each call gives
-    the same bits. Differentiable in x, w1, w2 and probs. Raises a TypeError
-    or ValueError that names the argument."""
+    Returns y in bf16, [T, H]. The rows of a token are added in order, so results are bitwise
+    reproducible. Differentiable in x, w1, w2 and probs. Raises TypeError or ValueError, naming
+    the argument."""
     for name, given in (("x", x), ("w1", w1), ("w2", w2), ("tokens", tokens),
                         ("probs", probs), ("ends", ends)):
         check_tensor(name, given)
@@ -47,15 +47,16 @@ def moe_layer(x, w1, w2, tokens, probs, ends, *, activations="mxfp8_e4m3",
 
 
 def route(chosen, weights, experts):
-    """Rows sorted by expert, of what a router chose, on the device: nothing waits.
+    """Sorts a router's choices by expert, on the device. Never waits for the device.
 
-    chosen   integers, [T, k]: the experts of each token; others than 0 to experts - 1
-             are none
-    weights  floating point, [T, k]: what the router gives each of them
+    chosen   integers, [T, k]: the experts of each token; ids outside [0, experts) are
+             ignored
+    weights  floating point, [T, k]: the router's weight of each choice
     experts  G
 
-    Returns tokens (i32, [P]), probs (f32, [P]) and ends (i32, [G]), P = T k, as
-    `moe_layer` takes them. Rows of no expert come last. Differentiable in weights."""
+    Returns tokens (i32, [P]), probs (f32, [P]) and ends (i32, [G]), P = T k, for `moe_layer`.
+    Rows without an expert are last. Differentiable in weights. Raises TypeError or ValueError,
+    naming the argument."""
     check_tensor("chosen", chosen)
     check_tensor("weights", weights)
     check.size("experts", experts, 1)
@@ -73,23 +74,23 @@ def route(chosen, weights, experts):
 
 
 def sort_by_expert(chosen, experts):
-    """The token of each place and which of the flat `chosen` comes there, sorted by
-    expert, the experts there, `experts` for none, and where those of each expert end,
-    all i32. A stable sort by counting."""
+    """Sorts flat choices by expert with a stable counting sort. Returns i32 tensors: the token
+    of each position, the index into the flat `chosen`, the expert (`experts` for none), and the
+    ends of each expert's positions."""
     if chosen.dtype != torch.int64:
         chosen = chosen.to(torch.int32)
     chosen = torch.where((chosen >= 0) & (chosen < experts), chosen, experts).to(torch.int32)
     if not chosen.shape[1]:
         none = chosen.reshape(-1)
         return none, none, none, chosen.new_zeros(experts)
-    # Pairs of no expert are those of one more.
+    # Choices without an expert are assigned to an additional expert.
     tokens, order, ends = group_rows(chosen, experts + 1)
     return tokens, order, chosen.reshape(-1)[order], ends[:experts]
 
 
 @tensors.operator("group_rows")
 def _group_rows(ids: Tensor, experts: int) -> Tuple[Tensor, Tensor, Tensor]:
-    """Tokens, places among all pairs, and ends of mx.group_rows."""
+    """Returns tokens, slots and ends of mx.group_rows."""
     grouped = layers.group_rows(tensors.plain(ids), experts)
     return grouped.rows, grouped.slots, grouped.ends
 
@@ -147,9 +148,9 @@ _check_once = tensors.once(_check)
 
 
 def differentiate(definition, kept, options, places):
-    """Gives an operator of experts, which returns y and what its backward pass needs, the
-    operator of that pass, NAME_backward, as its gradient. Of the inputs it takes `kept`,
-    which are tensors, then `options`, by number; it returns the gradients of `places`."""
+    """Registers NAME_backward as the gradient of an operator of experts, which returns y and
+    its saved values. The backward operator takes the inputs numbered `kept`, which are tensors,
+    then `options`; it returns the gradients of the inputs numbered `places`."""
     name = definition._opoverload._opname
 
     def keep(ctx, inputs, output):
@@ -159,7 +160,7 @@ def differentiate(definition, kept, options, places):
         ctx.mark_non_differentiable(*output[1:])
 
     def backward(ctx, gradients):
-        kept_tensors = ctx.saved_tensors  # which checkpoints give once
+        kept_tensors = ctx.saved_tensors  # read once, because checkpoints allow a single access
         given, saved = kept_tensors[:len(kept)], [*kept_tensors[len(kept):]]
         found = getattr(torch.ops.mx, f"{name}_backward")(
             gradients[0].to(torch.bfloat16), *given, saved, *ctx.options)
@@ -173,8 +174,8 @@ def differentiate(definition, kept, options, places):
 @tensors.operator("moe_layer")
 def _moe(x: Tensor, w1: Tensor, w2: Tensor, tokens: Tensor, probs: Tensor, ends: Tensor,
          activations: str, weights: str, gradients: str) -> list[Tensor]:
-    """y, what the backward pass needs of the forward pass, and the weights quantized for
-    it. y is rounded here, where torch.compile cannot leave it out."""
+    """Returns y, the values saved for the backward pass, and the weights quantized for it. y is
+    rounded here, so that torch.compile cannot drop the rounding."""
     _check_once(x, w1, w2, tokens, probs, ends)
     x, w1, w2, tokens, probs, ends = map(
         tensors.plain, (x, w1, w2, tokens, probs, ends))
@@ -194,13 +195,13 @@ def _(x, w1, w2, tokens, probs, ends, activations, weights, gradients):
 
 
 def as_bytes(saved, weights):
-    """What a backward pass needs, as bytes, which no gradient is asked of: quantized rows,
-    then the MoEWeights that it reads."""
+    """Returns saved values as bytes, which are not differentiable: quantized rows, then the
+    MoEWeights for the backward pass."""
     return [part.view(torch.uint8) for part in (*saved, *weights.of_backward)]
 
 
 def from_bytes(saved, activations, weights):
-    """The quantized rows, and the MoEWeights, of what as_bytes made."""
+    """Reverses as_bytes: returns the quantized rows and the MoEWeights."""
     of = [find_format(name) for name in (activations, activations, weights, weights)]
     types = [mlir for format in of for mlir in (format.elements, format.scales)]
     parts = [*map(tensors.typed, saved, types)]
@@ -208,8 +209,8 @@ def from_bytes(saved, activations, weights):
 
 
 def empty_quantized(w1, count, activations, weights):
-    """Elements and scales that the forward pass keeps of `count` rows, as bytes without
-    contents: x and h along rows, then both weights transposed."""
+    """Returns the elements and scales saved for `count` rows, as uninitialized bytes: x and h
+    along rows, then both transposed weights."""
     experts, rows, hidden = w1.shape
     inner, columns = rows // 2, capacity(count, experts)
     parts = []
@@ -226,7 +227,7 @@ def empty_quantized(w1, count, activations, weights):
 def _moe_backward(dy: Tensor, w1: Tensor, tokens: Tensor, probs: Tensor, ends: Tensor,
                   saved: list[Tensor], activations: str, weights: str, gradients: str
                   ) -> list[Tensor]:
-    """Gradients of x, w1, w2 and probs, in f32."""
+    """Returns the gradients of x, w1, w2 and probs, in f32."""
     layer = _find(w1, activations, weights, gradients)
     rows_of, quantized = from_bytes(saved[1:], activations, weights)
     dx, dw1, dw2, dprobs = layer.backward(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How many operations torch.utils.flop_counter counts: 2 M N K of each matmul, as of
-torch.mm. Quantizers count nothing. How many rows an expert group has is on the device, so
-its rows count as they are given, once, also those past the last group."""
+"""Operation counts for torch.utils.flop_counter: 2 M N K for each matmul, as for torch.mm.
+Quantizers count as zero. The sizes of expert groups are on the device, so all rows count once,
+also those past the last group."""
 
 from math import prod
 
@@ -12,14 +12,15 @@ from ..._ops.formats import find_format
 
 
 def counts(packet, get_raw=False):
-    """Tells PyTorch, unless it knows; `get_raw`: with tensors, not with their shapes."""
+    """Registers a formula unless already known to PyTorch; with `get_raw` the formula receives
+    tensors, not shapes."""
     if packet in flop_registry:
         return lambda formula: formula
     return register_flop_formula(packet, get_raw)
 
 
 def _elements(shape, format):
-    """The last dimension, of bytes too."""
+    """Returns the last dimension in elements."""
     return shape[-1] * (1 if format is None else find_format(format).per_byte)
 
 
@@ -31,7 +32,8 @@ def _forward(x, weight, *_, out_shape=None):
 
 
 def _count_linear(name, weight_at, has_more=False):
-    """Of an operator and its backward pass, which has dy before the weight's operands."""
+    """Registers counts for an operator and its backward pass, which has dy before the weight's
+    operands."""
     def sum_up(arguments, at, factor):
         weights = [arguments[at]] + ([arguments[at + 2]] if has_more else [])
         return factor * sum(_forward(arguments[0], one) for one in weights if one is not None)
@@ -54,14 +56,15 @@ def _(x, w1, w2, tokens, *_, out_shape=None):
 
 @counts(torch.ops.mx.moe_layer_backward)
 def _(dy, w1, tokens, *_, out_shape=None):
-    # w2 is half of w1; each has a matmul for its gradient and one for its input's.
+    # w2 is half the size of w1. Each weight has one matmul for its gradient and one for its
+    # input's gradient.
     return 2 * (_forward(tokens, w1) + _forward(tokens, w1) // 2)
 
 
-# --- Of operands that are quantized already -------------------------------------------
+# --- Quantized operands -----------------------------------------------------------------
 
 
-# Elements of packed weights have other dimensions than the matrix, which results tell.
+# Packed weights have other dimensions than the matrix, so the result gives N.
 
 
 def _weight_only(x, *_, out_shape=None, **__):
@@ -85,7 +88,7 @@ def _(a, b, scale_a, scale_b, format_a, *_, out_shape=None, **__):
 @counts(torch.ops.mx.grouped_matmul)
 def _(a, b, scale_a, scale_b, offsets, format_a, format_b, dtype, mode="rows", *_,
       out_shape=None, **__):
-    # Expert groups that divide K share its elements; their padding is multiplied.
+    # Expert groups along K share its elements; their padding is multiplied too.
     results = out_shape[-2:] if mode == "reduction" else out_shape
     return 2 * prod(results) * _elements(a, format_a)
 
@@ -95,7 +98,7 @@ def _(a, b, scale_a, scale_b, offs, factor_a, factor_b, format_a, *_, out_shape=
     return 2 * a[0] * _elements(a, format_a) * b[-1]
 
 
-# --- PyTorch's own, which do the matmuls of GroupedExperts or which install() serves
+# --- PyTorch's own operators: matmuls of GroupedExperts, and those served by install()
 
 
 def _of_aten(a, b, *_, out_val=None, **__):

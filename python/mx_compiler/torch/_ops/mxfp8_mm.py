@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Matmuls of training: bf16 in and out, block-scaled within, forward and backward,
-for one matrix of weights and for one an expert.
+"""Training matmuls: bf16 inputs and results, block-scaled operands, forward and backward, for a
+single weight matrix and for one matrix for each expert.
 
     y  = q(x)   q(w)^T     blocks along K
     dx = q(dy)  q(w)       blocks along N
     dw = q(dy)^T q(x)      blocks along T, the rows of x
 
-Each is quantized anew along the dimension that its matmul sums over, from the values
-in high precision: the backward pass keeps x and w as they are, or x as the last matmul
-reads it (save_quantized)."""
+Each operand is quantized along the reduction dimension of its matmul, from high-precision
+values: the backward pass saves x and w unquantized, or x in the form that the last matmul reads
+(save_quantized)."""
 
 import torch
 from torch import Tensor
@@ -27,22 +27,21 @@ _DTYPES = (torch.float32, torch.bfloat16, torch.float16)
 def mxfp8_mm(x, weight, bias=None, *, activations="mxfp8_e4m3", weights="mxfp8_e4m3",
              gradients="mxfp8_e4m3", scale_rounding="ceil", wgrad_high_precision=False,
              save_quantized=False):
-    """x weight^T + bias in MXFP8, or in other formats with blocks of 32.
+    """Computes x weight^T + bias in MXFP8, or in other formats with blocks of 32.
 
     x       f32, bf16 or f16, [..., K]
     weight  f32, bf16 or f16, [N, K]; K and N are multiples of 32
     bias    [N], or None
     activations, weights, gradients  formats of x, weight and the gradient of the result
     scale_rounding  as in `quantize_mxfp8`
-    wgrad_high_precision  the gradient of weight is a matmul of bf16, not quantized, and
-            rounded to bf16 as PyTorch's are
-    save_quantized  the backward pass keeps x quantized along its rows, 33 bytes for 32
-            values with MXFP8, and not as it is. Operands of all matmuls are the same
-            bits. It saves memory where nothing else keeps x
+    wgrad_high_precision  compute the gradient of weight by a bf16 matmul without
+            quantization, rounded to bf16 as in PyTorch
+    save_quantized  save x for the backward pass quantized along its rows, 33 bytes for 32
+            values with MXFP8. Operands of all matmuls are bitwise equal. Saves memory if
+            nothing else keeps x alive
 
-    Returns [..., N] in the dtype of x, summed in f32. Differentiable; the gradients
-    have the dtypes of what they are of. Raises a TypeError or ValueError that names the
-    argument."""
+    Returns [..., N] in the dtype of x, accumulated in f32. Differentiable; gradients have the
+    dtypes of their inputs. Raises TypeError or ValueError, naming the argument."""
     rows = as_rows(x)
     check_tensor("weight", weight)
     formats = activations, weights, gradients, scale_rounding
@@ -57,19 +56,19 @@ def mxfp8_mm(x, weight, bias=None, *, activations="mxfp8_e4m3", weights="mxfp8_e
 def mxfp8_grouped_mm(A, B_t, offs, *, activations="mxfp8_e4m3", weights="mxfp8_e4m3",
                      gradients="mxfp8_e4m3", scale_rounding="ceil",
                      wgrad_high_precision=False, save_quantized=False):
-    """For each expert group g of rows of A, A B_t[g], as torch.nn.functional.grouped_mm, in
-    MXFP8 or in other formats with blocks of 32.
+    """Computes A B_t[g] for each expert group g of rows of A, like
+    torch.nn.functional.grouped_mm, in MXFP8 or in other formats with blocks of 32.
 
-    A     f32, bf16 or f16, [T, K]: the rows of group g end at offs[g]. A group may have
-          any number of rows
-    B_t   [G, K, N]: the transpose (-2, -1) of weights [G, N, K]; K and N are multiples
-          of 32. Or a list of one, or of a pair with the same G and K, whose results are
-          side by side, as gate and up of an expert: with save_quantized no joined copy
-          of both is kept
+    A     f32, bf16 or f16, [T, K]: the rows of group g end at offs[g]. Groups may have any
+          number of rows
+    B_t   [G, K, N]: the transpose (-2, -1) of weights [G, N, K]; K and N are multiples of
+          32. Or a list: one tensor, or two with equal G and K and concatenated results,
+          such as gate and up of an expert. With save_quantized no concatenated weight
+          is saved
     offs  i32 or i64, [G], on the device
 
-    Returns [T, N] in the dtype of A. Rows past the last group are not defined, nor are
-    their gradients. The other arguments, gradients and errors are as in `mxfp8_mm`."""
+    Returns [T, N] in the dtype of A. Rows past the last group and their gradients are
+    undefined. Other arguments, gradients and errors are as in `mxfp8_mm`."""
     is_list = isinstance(B_t, (tuple, list)) and all(isinstance(one, Tensor) for one in B_t)
     pair = B_t if is_list else (B_t,)
     if len(pair) not in (1, 2):
@@ -110,7 +109,7 @@ def _needs_gradient(weight):
 
 
 def _check_pair(weight, more):
-    """Weights [G, N, K] whose outputs are to be side by side."""
+    """Checks weights [G, N, K] whose results are concatenated."""
     groups, _, inputs = weight.shape
     for which, one in (("first", weight), ("second", more)):
         if one.dtype not in _DTYPES:
@@ -123,12 +122,12 @@ def _check_pair(weight, more):
 
 
 def _beside(weight, more):
-    """The weight, and that whose outputs follow its own."""
+    """Concatenates two weights along their outputs; `more` may be None."""
     return weight if more is None else torch.cat((weight, more), 1)
 
 
 def _check(x, weight, rank, options):
-    """The same for operators and fake kernels; `x` is of any rows."""
+    """Checks arguments for operators and fake kernels; the number of rows of `x` is arbitrary."""
     *formats, scale_rounding = options
     names = ("A", "B_t") if rank == 3 else ("x", "weight")
     found = [check.matrix(name, x, check.MATRICES)[1] for name, x in zip(names, (x, weight))]
@@ -162,8 +161,8 @@ def _formats(activations, weights, gradients, scale_rounding):
 
 
 def _in_blocks(x, formats):
-    """x, and zeros at its end where its rows are no whole number of blocks: no sum over
-    rows, and no scale, differs."""
+    """Pads the rows of x with zeros to whole blocks, which changes neither sums over rows nor
+    scales."""
     missing = formats.pad_rows(x.shape[0]) - x.shape[0]
     return torch.nn.functional.pad(x, (0, 0, 0, missing)) if missing else x
 
@@ -194,7 +193,7 @@ def _check_once(x, weight, offs, options):
 
 
 def _saved_shapes(x, weight, offs, options):
-    """The bytes that are saved, without contents."""
+    """Returns uninitialized saved bytes."""
     format = find_format(options[0])
     rows, columns = x.shape
     groups = None if offs is None else offs.shape[0]
@@ -221,7 +220,7 @@ def _fake(x, weight, offs, options, saves):
 
 
 def _backward(dy, x, weight, offs, needs_dx, needs_dw, options, wgrad_high_precision=False):
-    """The gradients of x and of the weight; x may be what was saved of it."""
+    """Returns the gradients of x and the weight; x may be the saved pair."""
     if not dy.shape[0]:
         dx, dw = _gradients(dy, weight, needs_dx, needs_dw)
         return dx, dw.zero_()
@@ -240,7 +239,7 @@ def _backward(dy, x, weight, offs, needs_dx, needs_dw, options, wgrad_high_preci
 
 
 def _multiply(dy, x, weight, offs, formats, needs_dx, needs_dw):
-    """The gradients by block-scaled matmuls; None where one is not needed."""
+    """Computes the gradients by block-scaled matmuls; None if not needed."""
     rows = dy.shape[0]
     if type(x) is tuple:
         format = formats.activations
@@ -259,7 +258,7 @@ def _multiply(dy, x, weight, offs, formats, needs_dx, needs_dw):
 
 
 def _multiply_as_given(dy, x, offs):
-    """The gradient of the weight by PyTorch's matmul of bf16."""
+    """Computes the weight gradient by PyTorch's bf16 matmul."""
     dy, x = dy.to(torch.bfloat16).t(), x.to(torch.bfloat16)
     if offs is None:
         return dy @ x
@@ -267,7 +266,7 @@ def _multiply_as_given(dy, x, offs):
 
 
 def _gradients(dy, weight, needs_dx, needs_dw):
-    """Without contents; what a program returns is dense."""
+    """Returns empty gradients, dense like results of programs."""
     return (dy.new_empty((dy.shape[0], weight.shape[-1]) if needs_dx else 0),
             weight.new_empty(weight.shape if needs_dw else 0))
 
@@ -280,27 +279,28 @@ def _gradients(dy, weight, needs_dx, needs_dw):
 #   grouped_linear_saving  x, weight, offs, more, options -> y, elements, scales
 #
 # Elements and scales are the bytes of x along its rows, which the backward passes of the last
-# two read in its place. `more` are weights whose outputs follow those of `weight`, if there
-# are any. Backward passes return both gradients, and that of `more`; what is not needed is
+# two operators read instead of x. `more` are optional weights with outputs after those of
+# `weight`. Backward passes return both gradients, and that of `more`; unneeded gradients are
 # empty.
 
 _OPTIONS = "str activations, str weights, str gradients, str scale_rounding"
 
 
 def _without_contents(x, shape=None):
-    """What says type, shape and place of x, where no matmul reads it: x itself may be
-    freed or changed then."""
+    """Returns a tensor with the type, shape and device of x for cases where no matmul reads x,
+    which may then be freed or changed."""
     return x.new_empty(()).expand(x.shape if shape is None else shape)
 
 
 def _define(name, is_grouped, saves):
-    """The operator mx::NAME and that of its backward pass: the function that calls it."""
+    """Defines the operator mx::NAME and its backward operator, and returns the function that
+    calls them."""
     of_experts = ", Tensor offs" * is_grouped + ", Tensor? more" * (is_grouped and saves)
     options = _OPTIONS + ", bool wgrad_high_precision" * (not saves)
-    count = 2 + is_grouped + (is_grouped and saves)  # of tensors
+    count = 2 + is_grouped + (is_grouped and saves)  # number of tensors
 
     def split(weight, *rest):
-        """The weights as one, offs, options, and the outputs of `more`."""
+        """Splits the arguments into weight, more, offs and the rest."""
         offs, *rest = rest if is_grouped else (None, *rest)
         more, *rest = rest if is_grouped and saves else (None, *rest)
         return weight, more, offs, rest
@@ -352,11 +352,11 @@ def _define(name, is_grouped, saves):
 
 
 def _backward_of_pair(dy, x, weight, more, offs, needs_dx, needs_dw, options):
-    """The gradient of `more` too; of both weights or of none."""
+    """Returns the gradients of x, weight and `more`; either both weight gradients or neither."""
     both = weight
     if more is not None and needs_dx:
         both = _beside(weight, more)
-    elif more is not None:  # of which only the type and shape are read
+    elif more is not None:  # only type and shape are read
         groups, outputs, inputs = weight.shape
         both = _without_contents(weight, (groups, outputs + more.shape[1], inputs))
     dx, dw = _backward(dy, x, both, offs, needs_dx, needs_dw, options[:4], *options[4:])

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Packed weights as tensors of PyTorch: elements in the order in which the threads of a
-matmul hold them."""
+"""Packed weights as PyTorch tensors, in the fragment order of matmul threads."""
 
 import torch
 from torch import Tensor
@@ -16,27 +15,27 @@ from .checks import check_names, check_tensor
 
 
 def pack_weights(elements, format):
-    """Elements of weights in the order in which the threads of a matmul hold them
-    (docs/reference/Formats.md), for matmuls with packed=True. Scales stay as they are.
+    """Packs the elements of weights in the fragment order of matmul threads
+    (docs/reference/Formats.md), for matmuls with packed=True. Scales are unchanged.
 
-    elements  [..., N, K] of `format`, as quantizers give them: N and K multiples of 64
+    elements  [..., N, K] of `format`, from a quantizer: N and K are multiples of 64
 
-    Returns [..., N / 64, K / 64, 128, 32], of 4 bits 16 bytes for 32, in the same dtype.
-    No gradient goes through. Raises a TypeError or ValueError that names the argument."""
+    Returns [..., N / 64, K / 64, 128, 32] in the same dtype; the last extent is 16 bytes for
+    4-bit elements. Not differentiable. Raises TypeError or ValueError, naming the argument."""
     check_tensor("elements", elements)
     check_names(format=format)
     return torch.ops.mx.pack_weights(elements, format)
 
 
 def unpack_weights(elements, format):
-    """What pack_weights was given, of what it returned: the same bytes."""
+    """Reverses pack_weights: returns the original bytes."""
     check_tensor("elements", elements)
     check_names(format=format)
     return torch.ops.mx.unpack_weights(elements, format)
 
 
 def _find(elements, format, is_packed):
-    """The format, and the shape of the weights in elements."""
+    """Returns the format, and the shape of the weights in elements."""
     element, _ = check.matrix("elements", elements, tuple(OF_MLIR))
     found = find_format(format)
     if not found.has_matmul:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Quantizers as operators of PyTorch."""
+"""Quantizers as PyTorch operators."""
 
 from typing import Optional, Tuple
 
@@ -16,41 +16,40 @@ from .checks import (assume_expert_groups, check_flag, check_names, check_one_de
 
 def quantize_mxfp8(x, axis=-1, *, element="e4m3", scale_rounding="ceil", blocked=True,
                    offsets=None):
-    """Quantizes to MXFP8: elements of 8 bits, a scale of E8M0 for 32 of them.
+    """Quantizes to MXFP8: 8-bit elements with an E8M0 scale for each 32.
 
     x         f32, bf16 or f16, [batch..., rows, columns]
-    axis      -1: blocks along columns (1x32); -2: along rows (32x1), and the result is
-              transposed, [batch..., columns, rows]; (-1, -2): both, from one read
+    axis      -1: blocks along columns (1x32); -2: along rows (32x1), with a transposed
+              result, [batch..., columns, rows]; (-1, -2): both, from one read
     element   "e4m3" or "e5m2"
     scale_rounding  "ceil" (torchao's RCEIL), "floor" (OCP MX 1.0), "even" or "fit"
-    blocked   scales in the 32_4_4 swizzle of PyTorch, as a matrix whose rows and
-              columns are padded to 128 and 4; False: plain, [..., rows, blocks]
+    blocked   True: scales in PyTorch's 32_4_4 swizzle, as a matrix with rows and columns
+              padded to 128 and 4; False: plain, [..., rows, blocks]
     offsets   i32, [groups], on the device: the rows of expert group g end at offsets[g].
-              Along axis -1 the scales of a group begin at a tile of their own, tile row
-              offsets[g - 1] // 128 + g; along axis -2 its columns begin at a multiple
-              of 128, with zeros after them (docs/guide/Torch.md)
+              Along axis -1 the scales of a group start a new tile, tile row
+              offsets[g - 1] // 128 + g; along axis -2 its columns start at a multiple of
+              128 and are followed by zeros (docs/guide/Torch.md)
 
-    Returns elements and scales (float8_e8m0fnu), of both axes a pair each. No gradient
-    goes through. Raises a TypeError or ValueError that names the argument."""
+    Returns elements and scales (float8_e8m0fnu); for both axes, a pair for each. Not
+    differentiable. Raises TypeError or ValueError, naming the argument."""
     check.one_of("element", element, ("e4m3", "e5m2"))
     return quantize(x, f"mxfp8_{element}", axis, scale_rounding, blocked, offsets)
 
 
 def quantize_mxfp4(x, axis=-1, *, scale_rounding="ceil", blocked=True, offsets=None):
-    """Quantizes to MXFP4: elements of E2M1, two to a byte (float4_e2m1fn_x2), a scale
-    of E8M0 for 32 of them. Arguments and results as of `quantize_mxfp8`."""
+    """Quantizes to MXFP4: E2M1 elements, two in a byte (float4_e2m1fn_x2), with an E8M0 scale
+    for each 32. Arguments and results are as for `quantize_mxfp8`."""
     return quantize(x, "mxfp4", axis, scale_rounding, blocked, offsets)
 
 
 def quantize_nvfp4(x, axis=-1, *, global_scale=None, blocked=True, offsets=None):
-    """Quantizes to NVFP4: elements of E2M1, a scale of E4M3 for 16 of them, and a
-    factor of the tensor.
+    """Quantizes to NVFP4: E2M1 elements with an E4M3 scale for each 16, and a global scale.
 
-    global_scale  f32 without dimensions, on the device: what values are multiplied by
-                  when they are read; without it largest magnitude / 2688
+    global_scale  f32 without dimensions, on the device: factor applied on reading;
+                  default: largest magnitude / 2688
 
-    Returns elements, scales (float8_e4m3fn) and the factor, of both axes elements and
-    scales of each, then the factor; the rest as of `quantize_mxfp8`."""
+    Returns elements, scales (float8_e4m3fn) and the global scale; for both axes, elements and
+    scales of each, then the global scale. Otherwise like `quantize_mxfp8`."""
     check_tensor("x", x)
     check_tensors(offsets=offsets, global_scale=global_scale)
     check_flag("blocked", blocked)
@@ -62,7 +61,8 @@ def quantize_nvfp4(x, axis=-1, *, global_scale=None, blocked=True, offsets=None)
 
 def quantize(x, format, axis=-1, scale_rounding="ceil", blocked=True, offsets=None,
              global_scale=None):
-    """Quantizes to any of mx.FORMATS; those of 6 bits are bytes."""
+    """Quantizes to any format of mx.FORMATS; 6-bit elements are bytes. Arguments and results
+    are as for `quantize_mxfp8`, and for NVFP4 as for `quantize_nvfp4`."""
     check_tensor("x", x)
     check_tensors(offsets=offsets, global_scale=global_scale)
     check_names(format=format, scale_rounding=scale_rounding)
@@ -73,12 +73,12 @@ def quantize(x, format, axis=-1, scale_rounding="ceil", blocked=True, offsets=No
 
 def dequantize(elements, scales, format, dtype=torch.bfloat16, *, blocked=True,
                global_scale=None, offsets=None):
-    """The matrix that elements and scales stand for, rounded once to `dtype`.
+    """Dequantizes elements and scales to a matrix, rounded once to `dtype`.
 
-    offsets   of a matrix that was quantized along axis -1 with these
-    global_scale  of NVFP4
+    offsets   as for the quantization, along axis -1 only
+    global_scale  for NVFP4
 
-    No gradient goes through."""
+    Not differentiable. Raises TypeError or ValueError, naming the argument."""
     check_tensor("elements", elements)
     check_tensor("scales", scales)
     check_tensors(offsets=offsets, global_scale=global_scale)
@@ -89,7 +89,7 @@ def dequantize(elements, scales, format, dtype=torch.bfloat16, *, blocked=True,
 
 
 def _axis(axis):
-    """As operators have it: both is 0."""
+    """Encodes the axis for operators: 0 means both."""
     axes = check.axes(axis)
     return 0 if len(axes) == 2 else axes[0]
 

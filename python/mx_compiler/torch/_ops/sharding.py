@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How DTensors go through the matmuls of linear layers: what PyTorch's tensor parallelism
-(parallelize_module, Shard and Replicate) asks of an operator.
+"""Sharding rules of linear-layer matmuls for DTensors, as used by PyTorch's tensor parallelism
+(parallelize_module, Shard and Replicate).
 
     linear           x [T, K], weight [N, K] -> y [T, N]
     linear_backward  dy, x, weight -> dx, dw
 
-A tensor may be divided where each rank then computes what one rank would: any rows of x, and
-those columns that whole blocks of 32 end with, on every rank. Sums over a dimension that is
-divided are partial: each rank's is rounded to the dtype of the result, as PyTorch's are. What
-cannot be divided is gathered first.
+A tensor may be sharded if the ranks together compute the same as one rank: any rows of x, and
+columns in whole blocks of 32 on every rank. Sums over a sharded dimension are partial: each
+rank's sum is rounded to the dtype of the result, as in PyTorch. Other shardings are gathered
+first.
 
 Importing this module registers the rules."""
 
@@ -23,15 +23,15 @@ _ALL, _ROWS, _COLUMNS, _SUM = Replicate(), Shard(0), Shard(1), Partial()
 
 
 def _divides(spec, dimension, block=BLOCK):
-    """Whether each rank of the mesh has whole blocks of the dimension, however it is
-    divided."""
+    """Returns True if every sharding over the mesh leaves whole blocks of the dimension on each
+    rank."""
     return spec.shape[dimension] % (block * prod(spec.mesh.shape)) == 0
 
 
 def _rules(results, operands, others, *divided):
-    """Acceptable placements, for numbers of results, operands and arguments that are no
-    tensors, whose placement is None. Each of `divided` is a condition, results and
-    operands."""
+    """Returns the acceptable placements for the given numbers of results, operands and
+    non-tensor arguments, which have placement None. Each of `divided` is (condition, results,
+    operands)."""
     rest = [None] * others
     whole = [_ALL] * results, [_ALL] * operands + rest
     return [whole, *((out, given + rest) for is_right, out, given in divided if is_right)]
@@ -46,13 +46,13 @@ def _linear(x, weight, *options):
 
 
 def _gradients(needs_dx, needs_dw):
-    """Placements of both; what is not needed is empty."""
+    """Returns the placements of both gradients; unneeded gradients are empty."""
     return lambda dx, dw: [dx if needs_dx else _ALL, dw if needs_dw else _ALL]
 
 
 def _linear_backward(dy, x, weight, needs_dx, needs_dw, *options):
     results = _gradients(needs_dx, needs_dw)
-    # Blocks of the weight's gradient are of rows.
+    # Blocks of the weight gradient's operands are along rows.
     rows = not needs_dw or _divides(dy, 0)
     return _rules(
         2, 3, 2 + len(options),
@@ -61,7 +61,7 @@ def _linear_backward(dy, x, weight, needs_dx, needs_dw, *options):
         (_divides(weight, 1), results(_COLUMNS, _COLUMNS), [_ALL, _COLUMNS, _COLUMNS]))
 
 
-# What is saved of x has columns of x as rows, and scales in tiles of 128 of them.
+# The saved form of x has x's columns as rows, with scales in tiles of 128.
 _TILE = 128
 
 
@@ -84,8 +84,8 @@ def _linear_saving_backward(dy, elements, scales, weight, needs_dx, needs_dw, *o
 def _register(name, rule):
     overload = getattr(torch.ops.mx, name).default
     register_sharding(overload)(rule)
-    # PyTorch keeps what it found for an operator, by its tensors, and by other arguments from
-    # the first integer on: here flags and formats decide of shapes too.
+    # PyTorch caches the decision for an operator by its tensors and by other arguments from the
+    # first integer on; here flags and formats also determine shapes.
     known = DTensor._op_dispatcher.sharding_propagator.op_to_schema_info
     tensors = [argument.name for argument in overload._schema.arguments
                if argument.type.isSubtypeOf(torch._C.TensorType.get())]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Between tensors as PyTorch shapes them and mx.Quantized.
+"""Conversion between PyTorch tensors and mx.Quantized.
 
-PyTorch has blocked scales (SWIZZLE_32_4_4) as a matrix whose rows and columns are
-padded to 128 and 4; mx has the same bytes as tiles."""
+PyTorch stores blocked scales (SWIZZLE_32_4_4) as a matrix with rows and columns padded to 128
+and 4; mx stores the same bytes as tiles."""
 
 import torch
 
@@ -15,15 +15,16 @@ from ..._ops.scale_tiles import capacity
 
 
 def operator(name):
-    """Declares the operator mx::NAME of a kernel that takes tensors of any strides (`plain`).
-    PyTorch's compiler then hands it views of what it computed, as it does to its own
-    matmuls, and does not compute them in another order."""
+    """Declares the operator mx::NAME for a kernel that accepts any strides (`plain`).
+    torch.compile then passes views of computed tensors, as for its own matmuls, without
+    reordering them."""
     return torch.library.custom_op(f"mx::{name}", mutates_args=(),
                                    tags=(torch.Tag.flexible_layout,))
 
 
 def define(name, schema, kernel, fake):
-    """The same, of functions that take arguments in the order of a schema."""
+    """Declares the operator mx::NAME like `operator`, for a kernel with arguments in the order
+    of a schema."""
     definition = torch.library.custom_op(f"mx::{name}", kernel, mutates_args=(), schema=schema,
                                          tags=(torch.Tag.flexible_layout,))
     definition.register_fake(fake)
@@ -31,9 +32,9 @@ def define(name, schema, kernel, fake):
 
 
 def plain(x):
-    """The tensor as a program takes it: dense, at an aligned address, and without a
-    gradient that would be noted, which the operators have themselves. A gradient may be
-    part of another tensor, which no caller can align."""
+    """Returns the tensor in the form required by programs: dense, aligned and detached, because
+    the operators define gradients. A gradient may be part of another tensor, which no caller
+    can align."""
     if x is None:
         return None
     if x.requires_grad and torch.is_grad_enabled():
@@ -47,9 +48,9 @@ _MOST_CHECKED = 4096
 
 
 def once(check):
-    """`check` for kernels, which are called with the same types and shapes again and
-    again: what was right is not looked at anew. Its arguments are tensors, of which it
-    looks at the dtype and shape alone, and what can be hashed."""
+    """Wraps `check` to skip arguments that passed before, because kernels are called repeatedly
+    with the same types and shapes. Arguments are hashable values and tensors, of which `check`
+    reads only dtype and shape."""
     right = set()
 
     def check_once(*arguments):
@@ -65,7 +66,7 @@ def once(check):
 
 
 def dtype_of(mlir):
-    """The dtype of PyTorch for a type of elements, or for their bits."""
+    """Returns PyTorch's dtype of an element type, or of its bits."""
     element = OF_MLIR[mlir]
     name = element.torch or element.storage.name
     return getattr(torch, name)
@@ -76,7 +77,7 @@ def layout_of(blocked):
 
 
 def from_tiles(scales, blocked):
-    """Tiles as the matrix that PyTorch has."""
+    """Reshapes tiles to PyTorch's matrix."""
     if not blocked:
         return scales
     *batch, rows, columns = scales.shape[:-3]
@@ -84,8 +85,8 @@ def from_tiles(scales, blocked):
 
 
 def shapes(shape, format, blocked, ragged=None, groups=None):
-    """Shapes of elements and scales of a matrix of `shape`, blocks along its last
-    dimension; of symbolic sizes too."""
+    """Returns the shapes of elements and scales of a matrix of `shape` with blocks along the
+    last dimension. Accepts symbolic sizes."""
     *outer, last = shape
     scales = scales_shape(shape, format, layout_of(blocked), ragged, groups)
     if blocked:
@@ -95,28 +96,28 @@ def shapes(shape, format, blocked, ragged=None, groups=None):
 
 
 def scales_shapes(shape, format, blocked, ragged=None, groups=None):
-    """Shapes that given scales of such a matrix may have; blocked ones of one matrix may
-    have one dimension, as PyTorch makes them."""
+    """Returns the accepted shapes of given scales of such a matrix; blocked scales of a single
+    matrix may be one-dimensional, as created by PyTorch."""
     wanted = shapes(shape, format, blocked, ragged, groups)[1]
     return (wanted, (wanted[0] * wanted[1],)) if blocked and len(wanted) == 2 else (wanted,)
 
 
 def make_empty(x, shape, format, blocked, ragged=None, groups=None):
-    """Elements and scales without contents, where `x` is."""
+    """Returns uninitialized elements and scales on the device of `x`."""
     elements, scales = shapes(shape, format, blocked, ragged, groups)
     return (x.new_empty(elements, dtype=dtype_of(format.elements)),
             x.new_empty(scales, dtype=dtype_of(format.scales)))
 
 
 def transposed_shape(shape, groups=None):
-    """Of a matrix that is quantized along its rows."""
+    """Returns the shape of a matrix quantized along its rows."""
     *batch, rows, columns = shape
     return (*batch, columns, rows if groups is None else capacity(rows, groups))
 
 
 def quantized(name, elements, scales, format, blocked, ragged=None, groups=None,
               global_scale=None, is_packed=False):
-    """An mx.Quantized of PyTorch's tensors. Raises a ValueError that names them."""
+    """Returns an mx.Quantized of PyTorch tensors. Raises ValueError, naming the tensors."""
     format = find_format(format)
     elements, scales = plain(elements), plain(scales)
     if elements.dim() < 2:
@@ -138,7 +139,8 @@ def quantized(name, elements, scales, format, blocked, ragged=None, groups=None,
 
 
 def matrix_shape(elements, format, is_packed=False):
-    """In elements, of a matrix of such an array: packed weights have whole tiles."""
+    """Returns the shape in elements of a matrix with this elements array; packed weights have
+    whole tiles."""
     if is_packed:
         *batch, rows, columns = elements[:-2]
         return (*batch, rows * weight_tiles.ROWS, columns * weight_tiles.COLUMNS)
@@ -147,7 +149,7 @@ def matrix_shape(elements, format, is_packed=False):
 
 
 def check_packed(name, elements, format):
-    """Raises a ValueError if no packed weights of `format` have such a shape."""
+    """Raises ValueError unless the shape is one of packed weights of `format`."""
     shape, tile = tuple(elements.shape), weight_tiles.tile_shape(format.per_byte)
     if len(shape) < 4 or shape[-2:] != tile:
         raise ValueError(f"{name}: expected packed weights of {format.name}, [..., N / 64, "
@@ -156,6 +158,6 @@ def check_packed(name, elements, format):
 
 
 def typed(x, mlir):
-    """Bytes as the type that they are the bits of."""
+    """Views bytes as an element type."""
     wanted = dtype_of(mlir)
     return x.view(wanted) if x.dtype == torch.uint8 and wanted != x.dtype else x

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Token groups, the rows of an expert each: padding, and scales of groups. Where a group
-ends is on the device, and nothing waits for it: a result has room for any groups."""
+"""Token groups, the rows of each expert: padding, and scales of groups. Ends of groups are on
+the device and never read by the host, so results have the size of the worst case."""
 
 from typing import Tuple
 
@@ -16,13 +16,14 @@ _MODES = (None, "rows", "reduction")
 
 
 def pad_token_groups(x, offs, alignment=32):
-    """Puts each token group at a multiple of `alignment`, with zeros after it.
+    """Moves each token group to a multiple of `alignment` and fills the gaps with zeros.
 
-    x     [T, K]; the rows of group g end at offs[g]; those past the last are left out
+    x     [T, K]; the rows of group g end at offs[g]; rows past the last group are dropped
     offs  i32 or i64, [G], on the device
 
-    Returns x in its new places, [roundup(T + (alignment - 1) G, alignment), K], and
-    where the groups end there, as offs. Differentiable in x."""
+    Returns the padded x, [roundup(T + (alignment - 1) G, alignment), K], and the new ends of
+    the groups, in the form of offs. Differentiable in x. Raises TypeError or ValueError, naming
+    the argument."""
     check_tensor("x", x)
     check_tensor("offs", offs)
     check.size("alignment", alignment, 1)
@@ -30,8 +31,9 @@ def pad_token_groups(x, offs, alignment=32):
 
 
 def unpad_token_groups(x, offs, rows, alignment=32):
-    """What pad_token_groups was given: `rows` is its T, offs as there. Rows past the
-    last token group are zeros. Differentiable in x."""
+    """Reverses pad_token_groups: `rows` is its T, and offs its argument. Rows past the last
+    token group are zeros. Differentiable in x. Raises TypeError or ValueError, naming the
+    argument."""
     check_tensor("x", x)
     check_tensor("offs", offs)
     check.size("alignment", alignment, 1)
@@ -43,18 +45,18 @@ def unpad_token_groups(x, offs, rows, alignment=32):
 
 
 def rearrange_scales(scales, offsets=None, mode=None):
-    """Plain scales in the tiles that tensor cores take (PyTorch's SWIZZLE_32_4_4).
+    """Rearranges plain scales to the tiles read by tensor cores (PyTorch's SWIZZLE_32_4_4).
 
-    scales   [batch..., rows, blocks], of any dtype of one byte: of matrices, as
-             those of experts, each by itself
-    offsets  i32 or i64, [groups], on the device, with a mode:
-    mode     "rows": token groups divide the rows, and each begins at a tile of its own
-             as in `quantize_mxfp8`. "reduction": they divide the last dimension,
-             offsets counting elements: whole blocks of 32, and each group begins at a
-             multiple of 128 elements; zeros are between
+    scales   [batch..., rows, blocks], of any one-byte dtype; matrices of a batch, such as
+             experts, are rearranged separately
+    offsets  i32 or i64, [groups], on the device; requires a mode
+    mode     "rows": token groups divide the rows, and each starts a new tile, as in
+             `quantize_mxfp8`. "reduction": groups divide the last dimension, with
+             offsets in elements and whole blocks of 32; each group starts at a multiple
+             of 128 elements, with zeros in the gaps
 
-    Returns [batch..., padded rows, padded blocks], multiples of 128 and 4, where what
-    is padding is 0."""
+    Returns [batch..., padded rows, padded blocks], multiples of 128 and 4; padding is 0. Raises
+    TypeError or ValueError, naming the argument."""
     check.one_of("mode", mode, _MODES)
     if (offsets is None) != (mode is None):
         raise ValueError("offsets: expected offsets and a mode, or neither of both, "
@@ -66,7 +68,7 @@ def rearrange_scales(scales, offsets=None, mode=None):
         raise TypeError("scales: expected a tensor of one byte an element with 2 "
                         f"dimensions or more, found {found}")
     check_tensor("scales", scales)
-    if scales.is_quantized:             # whose bytes cannot be viewed
+    if scales.is_quantized:             # bytes of quantized tensors cannot be viewed
         raise TypeError(f"scales: expected plain bytes, found {scales.dtype}")
     bits = scales.view(torch.uint8)
     if mode:
@@ -84,7 +86,7 @@ def rearrange_scales(scales, offsets=None, mode=None):
 
 
 def _tile(bits):
-    """[..., rows, blocks] in the order of sf_128x4."""
+    """Returns [..., rows, blocks] in the order of sf_128x4."""
     *batch, rows, blocks = bits.shape
     padded = scale_tiles.padded(rows, blocks)
     bits = torch.nn.functional.pad(bits, (0, padded[1] - blocks, 0, padded[0] - rows))
@@ -95,8 +97,8 @@ def _tile(bits):
 
 
 def _spread(x, starts, firsts, ends, rows):
-    """Rows of x in a result of so many: row r of token group g at starts[g] + r - firsts[g].
-    Other rows are 0."""
+    """Scatters rows of x into a zero result with `rows` rows: row r of token group g is placed
+    at starts[g] + r - firsts[g]."""
     index = torch.arange(x.shape[0], device=x.device)
     group = torch.searchsorted(ends, index, right=True)
     is_used = group < ends.shape[0]
@@ -123,12 +125,12 @@ def _columns_with_tiles(offsets, blocks, groups):
 
 
 def begins(ends):
-    """Where token groups begin, of where they end."""
+    """Returns the starts of token groups, given their ends."""
     return torch.cat([ends.new_zeros(1), ends[:-1]])
 
 
 def _padded(offs, alignment):
-    """Where the token groups begin and end, as they are and padded."""
+    """Returns starts and ends of the token groups, unpadded and padded."""
     ends = offs.to(torch.int64)
     firsts = begins(ends)
     padded = torch.cumsum(-((firsts - ends) // alignment) * alignment, 0)
@@ -140,7 +142,7 @@ def _room(rows, groups, alignment):
 
 
 def _gather(x, source, is_used):
-    """Rows of x, and zeros where none is used."""
+    """Gathers rows of x; unused rows are zeros."""
     if x.shape[0] == 0:
         return x.new_zeros((source.shape[0], x.shape[1]))
     rows = x.index_select(0, source.clamp(0, x.shape[0] - 1))
@@ -148,7 +150,7 @@ def _gather(x, source, is_used):
 
 
 def _count(ends):
-    """How many token groups there are, of where they end; to be traced too."""
+    """Returns the number of token groups; supports tracing."""
     assume_expert_groups(ends)
     if ends.dtype not in (torch.int32, torch.int64) or ends.dim() != 1 or \
             ends.shape[0] == 0:
@@ -219,7 +221,7 @@ def _keep_unpad(ctx, inputs, output):
 def _unpad_backward(ctx, dy):
     offs, = ctx.saved_tensors
     dx = torch.ops.mx.pad_token_groups(dy, offs, ctx.alignment)[0]
-    # The result was given as it was, perhaps with more room than was needed.
+    # The padded tensor may have been larger or smaller than pad_token_groups returns.
     more = ctx.rows - dx.shape[0]
     dx = torch.nn.functional.pad(dx, (0, 0, 0, more)) if more > 0 else dx[:ctx.rows]
     return dx, None, None, None

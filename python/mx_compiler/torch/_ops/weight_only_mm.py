@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Matmuls of block-scaled matrices as operators of PyTorch. Both operands are
-K-major here, [..., rows, K]; mx_compiler.torch.scaled_mm has PyTorch's own signature."""
+"""Matmuls of block-scaled matrices as PyTorch operators. Both operands are K-major, [..., rows,
+K]; mx_compiler.torch.scaled_mm has PyTorch's own signature."""
 
 from typing import Optional
 
@@ -19,17 +19,19 @@ from .checks import (add_bias, as_rows, assume_expert_groups, check_flag, check_
 
 def weight_only_mm(x, elements, scales, format, bias=None, *, blocked=True,
                    global_scale=None, packed=False):
-    """x w^T of activations that are not quantized, with weights that are.
+    """Computes x w^T with unquantized activations and quantized weights.
 
     x         bf16, [..., K]
     elements, scales  of w, [N, K], quantized along K to `format`
     bias      [N], or None
-    global_scale  of NVFP4
-    packed    whether elements are those of `pack_weights`; sums may be in another order
+    blocked   True if scales are blocked, as for `quantize_mxfp8`
+    global_scale  for NVFP4
+    packed    True if elements come from `pack_weights`; the order of sums may differ
 
-    Returns [..., N] in bf16, summed in f32. Differentiable in x and bias. The gradient of x
-    multiplies the weights in bf16: exact, but for NVFP4 with a global_scale that is no power
-    of two, with which they are rounded; the result multiplies the sums by it in f32."""
+    Returns [..., N] in bf16, accumulated in f32. Differentiable in x and bias. The gradient of
+    x multiplies the weights in bf16, which is exact except for NVFP4 with a global_scale that
+    is not a power of two: the weights are then rounded, while the result applies the factor to
+    the f32 sums. Raises TypeError or ValueError, naming the argument."""
     rows = as_rows(x)
     check_tensor("elements", elements)
     check_tensor("scales", scales)
@@ -40,15 +42,15 @@ def weight_only_mm(x, elements, scales, format, bias=None, *, blocked=True,
 
 def weight_only_grouped_mm(x, elements, scales, offs, format, *, blocked=True,
                            global_scale=None, packed=False):
-    """For each expert group g of rows of x, x w[g]^T.
+    """Computes x w[g]^T for each expert group g of rows of x.
 
     x         bf16, [T, K]: the rows of group g end at offs[g]
     elements, scales  of w, [G, N, K], quantized along K to `format`
     offs      i32 or i64, [G], on the device
-    global_scale, packed  as in weight_only_mm
+    blocked, global_scale, packed  as in weight_only_mm
 
-    Returns [T, N] in bf16; rows past the last group are not defined.
-    Differentiable in x, as weight_only_mm."""
+    Returns [T, N] in bf16; rows past the last group are undefined. Differentiable in x, as
+    weight_only_mm. Raises TypeError or ValueError, naming the argument."""
     for name, given in (("x", x), ("elements", elements), ("scales", scales),
                         ("offs", offs)):
         check_tensor(name, given)
@@ -64,8 +66,7 @@ def _check_options(format, blocked, global_scale, packed):
 
 
 def _check_ends(offs, rows):
-    """On the host, where numbers can be read: the program of a GPU does not look at
-    them."""
+    """Checks ends of host tensors, which can be read; a GPU program does not check them."""
     most = int(offs.max())
     if most > rows:
         raise ValueError(f"offs: expected ends of at most {rows}, the rows of x, found "
@@ -147,7 +148,7 @@ def _(a, b, scale_a, scale_b, offsets, format_a, format_b, dtype, mode="rows",
     return a.new_empty(dims, dtype=dtype)
 
 
-# --- Weights alone are quantized: the gradient of x is of the weights as they are read.
+# --- Weight-only matmuls: the gradient of x uses the weights as read -------------------
 
 
 def _check_weight_only(x, elements, scales, format, blocked, global_scale, packed,
@@ -208,7 +209,7 @@ def _fake_multiply(x, elements, scales, offs, format, blocked=True, global_scale
 
 
 def _empty(x, elements, format, packed, dimension):
-    """A result without contents, whose columns are that dimension of the weights."""
+    """Returns an empty result with that dimension of the weights as columns."""
     return x.new_empty((x.shape[0],
                         tensors.matrix_shape(elements.shape, format, packed)[dimension]))
 
@@ -228,11 +229,12 @@ def _weight_only_grouped_dx(dy: Tensor, elements: Tensor, scales: Tensor, offs: 
                             format: str, blocked: bool,
                             global_scale: Optional[Tensor],
                             packed: bool = False) -> Tensor:
-    """An operator, so that tracing does not ask whether there are rows."""
-    if not dy.shape[0]:         # which grouped_mm does not take
+    """Computes the gradient of x. An operator, so that tracing does not branch on the number of
+    rows."""
+    if not dy.shape[0]:         # not supported by grouped_mm
         return _empty(dy, elements, format, packed, -1)
     weight = _dequantize(elements, scales, format, dy.dtype, blocked, global_scale, packed)
-    # grouped_mm wants rows of a multiple of 16 bytes.
+    # grouped_mm requires rows of a multiple of 16 bytes.
     more = -dy.shape[1] % 8
     return torch.nn.functional.grouped_mm(
         torch.nn.functional.pad(dy, (0, more)) if more else dy.contiguous(),

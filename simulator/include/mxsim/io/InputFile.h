@@ -1,4 +1,4 @@
-//===- InputFile.h - Rules of files that documents name ---------*- C++ -*-===//
+//===- InputFile.h - Checks of input files named in documents ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -10,19 +10,18 @@
 
 namespace mx {
 
-/// Whether `path` can be read to its end, asked before it is opened: a named
-/// pipe waits for a writer, and some devices have no end. Files can, and so can
-/// /dev/null and pipes that a shell gives by descriptor (`<(...)`, /dev/stdin).
-/// Returns an empty string, or the message; empty too where nothing is found,
-/// which the caller's own attempt to open it tells.
+/// Checks, before `path` is opened, that reading will reach an end. Rejects
+/// named pipes, which wait for a writer, and endless devices. Accepts regular
+/// files, /dev/null, and pipes that a shell passes by descriptor (`<(...)`,
+/// /dev/stdin). Returns an error message or an empty string. A missing file is
+/// not an error here; opening it fails in the caller.
 std::string checkInputFile(const std::string &path);
 
-/// Reads a whole file into `text`, after checkInputFile. Returns an empty
-/// string, or the message.
+/// Reads a whole file into `text`, after checkInputFile(). Returns an error
+/// message or an empty string.
 std::string readInputFile(const std::string &path, std::string &text);
 
-/// Returns true if `name` is a plain file name, in the folder of the document
-/// that contains it.
+/// Returns true if `name` is a plain file name, without a directory.
 bool isFileBeside(std::string_view name);
 
 } // namespace mx

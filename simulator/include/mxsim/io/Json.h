@@ -1,8 +1,8 @@
-//===- Json.h - Strict JSON with places -------------------------*- C++ -*-===//
+//===- Json.h - Strict JSON with source locations ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The only JSON reader of the simulator, the runtime and launch plans. Errors
-// name the line, the column and the path ("buffers.A.align") of a value.
+// The JSON reader of the simulator, the runtime and launch plans. Errors
+// contain the line, the column and the path ("buffers.A.align") of the value.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_IO_JSON_H
@@ -25,7 +25,7 @@ struct Json {
   unsigned line = 1, column = 1;
   /// Value of a string, or digits of a number.
   std::string text;
-  /// Elements, or members in the order of the text.
+  /// Elements, or members in source order.
   std::vector<Json> items;
   std::vector<std::string> keys;
 
@@ -33,12 +33,12 @@ struct Json {
   const Json *find(std::string_view key) const;
 };
 
-/// Parses RFC 8259 without repeated keys, at most 128 levels deep. Returns an
-/// empty string, or "line:column: why".
+/// Parses RFC 8259 without repeated keys, at most 128 levels deep. Returns
+/// "line:column: why" or an empty string.
 std::string parseJson(std::string_view text, Json &value);
 
-/// A value and its path. The first error of a file is kept; later reads return
-/// a default.
+/// Value and path of a JSON node. Only the first error of a file is kept; later
+/// reads return a default.
 class JsonReader {
 public:
   JsonReader(const Json &value, std::string path, std::string &error)
@@ -52,11 +52,11 @@ public:
   /// Returns "line:column: path: why".
   std::string errorOf(const std::string &why) const;
 
-  /// Fails unless the value is an object of known keys.
+  /// Fails unless the value is an object that contains only known keys.
   bool onlyKeys(std::initializer_list<const char *> known) const;
   bool has(std::string_view key) const { return value->find(key); }
   JsonReader operator[](const std::string &key) const;
-  /// Members in the order of their keys.
+  /// Returns the members sorted by key.
   std::vector<std::pair<std::string, JsonReader>> members() const;
   std::vector<JsonReader> elements() const;
   /// Calls `each` for every element up to the first error.
@@ -72,14 +72,14 @@ public:
     elements([&](const JsonReader &e) { result.push_back(each(e)); });
     return result;
   }
-  /// Number of elements or members.
   size_t size() const { return value->items.size(); }
 
   bool isString() const { return value->kind == Json::String; }
   std::string string() const;
   bool boolean() const;
   int64_t integer(int64_t least, int64_t most) const;
-  /// Returns one of the names `nameOf(E(0))` ... `nameOf(E(count - 1))`.
+  /// Returns the enumerator E(i), i < `count`, for which nameOf(E(i)) is the
+  /// string.
   template <class E, class F>
   E enumerator(unsigned count, F nameOf) const {
     std::string found = string(), names;
@@ -92,11 +92,11 @@ public:
     return E(0);
   }
 
-  // Numbers as people write them: integers also as 1e10 or "0x1F", floats also
-  // as "nan", "inf" or "-inf".
+  // Human-friendly numbers: integers may be written as 1e10 or "0x1F", and
+  // floats as "nan", "inf" or "-inf".
 
   uint64_t unsignedInteger(uint64_t most = ~0ull) const;
-  /// The bits of an integer from -2^63 to 2^64 - 1.
+  /// Returns the bits of an integer in [-2^63, 2^64 - 1].
   int64_t anyInteger() const;
   double number() const;
   std::vector<uint64_t> unsignedIntegers() const {
@@ -108,7 +108,8 @@ public:
 
 private:
   bool expect(Json::Kind kind, const char *what) const;
-  /// Returns the integer's magnitude and sign; false for other values.
+  /// Extracts the magnitude and the sign of an integer. Returns false for other
+  /// values.
   bool takeInteger(uint64_t &magnitude, bool &isNegative) const;
 
   const Json *value;

@@ -1,8 +1,8 @@
-//===- JsonWriter.h - text of JSON, piece by piece --------------*- C++ -*-===//
+//===- JsonWriter.h - Incremental JSON output -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Of reports and manifests. The runtime writes reports as well and links no
-// LLVM.
+// Used for reports and manifests. The runtime also writes reports, so this file
+// must not depend on LLVM.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_IO_JSONWRITER_H
@@ -22,7 +22,7 @@ public:
   void endObject() { end('}'); }
   void beginArray() { begin('['); }
   void endArray() { end(']'); }
-  /// An array of numbers or words, on one line.
+  /// Writes an array of scalars on one line.
   template <class T>
   void row(const T &values) {
     line([&] {
@@ -37,7 +37,7 @@ public:
     key(name);
     row(values);
   }
-  /// An object whose members `write` writes.
+  /// Writes an object with the members that `write` emits.
   template <class F>
   void object(F write) {
     beginObject();
@@ -49,7 +49,7 @@ public:
     key(name);
     object(write);
   }
-  /// An array with the values that `write` writes for elements.
+  /// Writes an array, calling `write` for each element.
   template <class T, class F>
   void list(std::string_view name, const T &elements, F write) {
     key(name);
@@ -58,17 +58,17 @@ public:
       write(element);
     endArray();
   }
-  /// Whatever `write` writes stays on one line.
+  /// Keeps all output of `write` on one line.
   template <class F>
   void line(F write) {
     separate();
-    isBehindKey = true; // what follows is separated already
+    isBehindKey = true; // the separator is already written
     bool wasRow = isRow;
     isRow = true;
     write();
     isRow = wasRow;
   }
-  /// Of what is written next, in an object.
+  /// Starts a member of the current object.
   void key(std::string_view name) {
     separate();
     quote(name);
@@ -80,7 +80,7 @@ public:
   void value(int64_t number) { put(std::to_string(number)); }
   void value(uint32_t number) { value(uint64_t(number)); }
   void value(int number) { value(int64_t(number)); }
-  /// Six digits; what is no number of JSON becomes null.
+  /// Writes six digits; infinities and NaN become null.
   void value(double number) {
     char digits[32];
     std::snprintf(digits, sizeof digits, "%.6g", number);
@@ -89,7 +89,7 @@ public:
   void value(bool flag) { put(flag ? "true" : "false"); }
   void value(const char *words) { value(std::string_view(words)); }
   void value(const std::string &words) { value(std::string_view(words)); }
-  /// Any bytes: what is no UTF-8 becomes the replacement character.
+  /// Writes arbitrary bytes; invalid UTF-8 becomes the replacement character.
   void value(std::string_view words) {
     separate();
     quote(words);

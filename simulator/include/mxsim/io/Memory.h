@@ -1,4 +1,4 @@
-//===- Memory.h - Memory whose size comes from a user -----------*- C++ -*-===//
+//===- Memory.h - Allocation of memory with user-controlled sizes ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -10,14 +10,14 @@
 
 namespace mx {
 
-/// Resizes, or returns false where there is no memory for that. Without
-/// exceptions a `new` that fails ends the process, so malloc is asked first.
+/// Resizes `items`, or returns false if memory is insufficient. Without
+/// exceptions a failed `new` ends the process, so malloc is tried first.
 template <class T>
 [[nodiscard]] bool tryResize(std::vector<T> &items, size_t count) {
   if (count > items.max_size())
     return false;
   if (count > items.capacity()) {
-    // Volatile, as a compiler may leave out memory that nothing reads.
+    // Volatile keeps the compiler from removing the unused allocation.
     void *volatile probe = std::malloc(count * sizeof(T));
     if (!probe)
       return false;
@@ -28,11 +28,11 @@ template <class T>
   return true;
 }
 
-/// Makes a process that has no memory, or asks the C++ library for a size or a
-/// thread beyond all limits, call exitOutOfMemory(). `tool` is a literal.
+/// Makes the process call exitOutOfMemory() when `new` fails or the C++ library
+/// rejects an excessive size or thread. `tool` must be a string literal.
 void handleOutOfMemory(const char *tool, int status);
 
-/// Prints "TOOL: out of memory" and ends the process; allocates nothing.
+/// Prints "TOOL: out of memory" and ends the process. Does not allocate.
 [[noreturn]] void exitOutOfMemory();
 
 } // namespace mx

@@ -1,11 +1,10 @@
-//===- Notices.h - What tools say that is no error --------------*- C++ -*-===//
+//===- Notices.h - Informational messages of tools --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A tool says in one line of standard error what it decided by itself: arrays
-// that it converted, and that it runs on the simulator as there is no GPU. On a
-// terminal it also shows what takes long. The option --quiet and the variable
-// MX_QUIET leave all of this out, and remarks of the compiler too; errors and
-// warnings remain.
+// One-line notices on standard error about automatic decisions, such as
+// converted arrays or a fallback to the simulator without a GPU. On a terminal,
+// slow steps also show their progress. The option --quiet and the variable
+// MX_QUIET suppress notices and compiler remarks, but not errors and warnings.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_IO_NOTICES_H
@@ -21,12 +20,12 @@ namespace mx {
 
 class Notices {
 public:
-  /// Of the tool of that name; `quiet` is its option.
+  /// `tool` is the name of the tool, and `quiet` its --quiet option.
   Notices(std::string tool, bool quiet);
 
   bool areWanted() const { return wanted; }
 
-  /// Prints a line, unless it is empty.
+  /// Prints a line, unless `text` is empty.
   void say(const std::string &text) const;
 
 private:
@@ -35,9 +34,9 @@ private:
   const bool wanted;
 };
 
-/// What a tool is doing, shown on a terminal as long as the object lives, from
-/// the third second on: "mx-run: compiling, 3 s". One line, which is gone at
-/// the end. At most one at a time.
+/// Progress line for the current step, such as "mx-run: compiling, 3 s". Shown
+/// on a terminal after two seconds, and erased by the destructor. At most one
+/// object may exist at a time.
 class Progress {
 public:
   Progress(const Notices &notices, const char *doing);
@@ -45,8 +44,8 @@ public:
   Progress(const Progress &) = delete;
   Progress &operator=(const Progress &) = delete;
 
-  /// Takes the line off the screen, for something else to be printed. It comes
-  /// back with the next second.
+  /// Erases the line so that other output can be printed. The next second draws
+  /// the line again.
   static void erase();
 
 private:

@@ -1,4 +1,4 @@
-//===- OutputFile.h - Write whole files or none -----------------*- C++ -*-===//
+//===- OutputFile.h - Atomic output files -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -11,11 +11,12 @@
 
 namespace mx {
 
-/// Writes the pieces beside the target of `path` and renames, so that a failure
-/// or a concurrent writer leaves one whole file. Follows symbolic links and
-/// keeps permissions; hard links keep the old file. Devices, pipes, this
-/// process's standard output and error, and files that no other can replace are
-/// written in place. Returns an empty string, or the message.
+/// Writes the pieces to a temporary file in the directory of the target and
+/// renames it, so that a failure or a concurrent writer leaves one complete
+/// file. Follows symbolic links and keeps permissions; other hard links keep
+/// the old file. Devices, pipes, standard output and error of this process, and
+/// files that cannot be replaced are written in place. Returns an error message
+/// or an empty string.
 std::string writeOutputFile(const std::string &path,
                             std::initializer_list<std::string_view> pieces);
 

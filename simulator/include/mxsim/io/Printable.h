@@ -1,4 +1,4 @@
-//===- Printable.h - Text from files on terminals ---------------*- C++ -*-===//
+//===- Printable.h - Safe terminal output of untrusted text -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -10,9 +10,9 @@
 
 namespace mx {
 
-/// The text with control characters other than newline and tab, and bytes that
-/// are not UTF-8, as `\x1B`. Whatever prints a message passes it through this:
-/// names in it come from files, and a terminal would obey what they hold.
+/// Escapes control characters other than newline and tab, and invalid UTF-8, as
+/// `\x1B`. Apply to every printed message: names in messages are read from
+/// files, and a terminal would interpret their escape sequences.
 std::string printable(std::string_view text);
 
 } // namespace mx

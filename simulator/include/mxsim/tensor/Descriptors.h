@@ -1,9 +1,9 @@
-//===- Descriptors.h - decoding tcgen05 descriptors -----------------------===//
+//===- Descriptors.h - Decoders of tcgen05 descriptors ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The 64-bit shared-memory matrix descriptor and the 32-bit instruction
-// descriptors, decoded from the tables of the PTX ISA. It shares nothing with
-// the compiler's encoder, so that each can find the other's errors.
+// Decodes the 64-bit shared-memory matrix descriptor and the 32-bit instruction
+// descriptors by the tables of the PTX ISA. Shares no code with the compiler's
+// encoder, so that each can expose errors of the other.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_TENSOR_DESCRIPTORS_H
@@ -20,7 +20,7 @@ namespace mx::sim {
 // Shared-memory matrix descriptor
 //===----------------------------------------------------------------------===//
 
-/// The layout code of bits 61-63.
+/// Layout code in bits 61-63.
 enum class SmemLayout : uint8_t {
   None = 0,
   B128Base32 = 1,
@@ -36,19 +36,19 @@ struct SmemDesc {
   unsigned baseOffset = 0;
   SmemLayout layout = SmemLayout::None;
 
-  /// Bytes of a line: 0 without swizzle, 32, 64 or 128.
+  /// Returns the bytes per line of the swizzle: 0 (none), 32, 64 or 128.
   unsigned span() const;
-  /// The XOR of the pattern; acts on absolute shared::cta addresses.
+  /// Applies the XOR pattern to an absolute shared::cta address.
   uint32_t swizzle(uint32_t address) const;
-  /// Byte `byteK` of row `row` of a K-major operand.
+  /// Returns the address of byte `byteK` of row `row` of a K-major operand.
   uint32_t kMajor(unsigned row, unsigned byteK) const;
-  /// First byte of element (mn, k) of an MN-major operand.
+  /// Returns the address of element (mn, k) of an MN-major operand.
   uint32_t mnMajor(unsigned mn, unsigned k, unsigned elementBytes) const;
 };
 
 Fault decodeSmemDesc(uint64_t bits, SmemDesc &desc);
-/// The descriptor of wgmma (PTX ISA, "Matrix Descriptor Format"): no constant,
-/// and two bits of swizzle at 62.
+/// Decodes a wgmma descriptor (PTX ISA, "Matrix Descriptor Format"): no
+/// constant bits, and a two-bit swizzle mode at bit 62.
 Fault decodeWgmmaDesc(uint64_t bits, SmemDesc &desc);
 
 //===----------------------------------------------------------------------===//
@@ -71,7 +71,7 @@ enum class ElementType : uint8_t {
   E2M1,
   U8,
   S8,
-  // Of warp-level instructions alone.
+  // Warp-level instructions only.
   U4,
   S4,
   B1,
@@ -80,19 +80,19 @@ std::string_view name(ElementType type);
 enum class AccumulatorType : uint8_t { F16, F32, S32 };
 enum class ScaleType : uint8_t { UE4M3, UE8M0 };
 
-/// Scales per row and K step; Default is the only one of mxf8f6f4 and mxf4.
+/// Scales per row and K step. Only Default is legal for mxf8f6f4 and mxf4.
 enum class ScaleVec : uint8_t { Default, X1, X2, X4 };
-/// ".scale_vec::1X" (1X, 2X, 4X), ".block16", ".block32", without the dot.
-/// block32 means 1X for mxf8f6f4 and 2X for the K = 64 kinds.
+/// Parses ".scale_vec::1X" (1X, 2X, 4X), ".block16" or ".block32", without the
+/// dot. block32 means 1X for mxf8f6f4 and 2X for the kinds with K = 64.
 bool parseScaleVec(std::string_view name, MmaKind kind, ScaleVec &vec);
 
-/// What the opcode says beside the descriptor: .sp and .ws.
+/// Opcode modifiers that the descriptor does not encode: .sp and .ws.
 struct MmaVariant {
   bool sparse = false, weightStationary = false;
 };
 
 struct InstrDesc {
-  /// K is that of B: twice the stored elements of A when A is sparse.
+  /// K counts the elements of B: twice the stored elements of A if A is sparse.
   unsigned m = 0, n = 0, k = 0;
   ElementType a = ElementType::F16, b = ElementType::F16;
   AccumulatorType d = AccumulatorType::F32;
@@ -103,14 +103,14 @@ struct InstrDesc {
   unsigned scaleIdA = 0, scaleIdB = 0;
   /// Scales per row and K step; 0 without block scaling.
   unsigned scaleBlocks = 0;
-  /// The sub-column of the metadata of a sparse A.
+  /// Sub-column of the metadata of a sparse A.
   unsigned sparsitySelector = 0;
-  /// Columns by which .ws may shift B: 0, 8, 16 or 32.
+  /// Limit on the column shift of B by .ws: 0, 8, 16 or 32.
   unsigned maxShift = 0;
 };
 
-/// Decodes and checks for `kind`: reserved bits, element types, legal shapes
-/// at `ctaGroup` 1 or 2, scale ids.
+/// Decodes the descriptor and checks reserved bits, element types, shapes at
+/// `ctaGroup` 1 or 2, and scale ids for `kind`.
 Fault decodeInstrDesc(uint32_t bits, MmaKind kind, unsigned ctaGroup,
                       ScaleVec vec, InstrDesc &desc, MmaVariant variant = {});
 

@@ -1,8 +1,8 @@
-//===- Fault.h - what an engine objects to --------------------------------===//
+//===- Fault.h - Errors reported by tensor engines --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The engines of the simulator know neither PTX lines nor threads nor buffer
-// names. They return a Fault, and the machine that called them adds the rest.
+// Engines do not depend on PTX lines, threads or buffer names. They return a
+// Fault, and the calling machine adds the context.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_TENSOR_FAULT_H
@@ -15,32 +15,33 @@ namespace mx::sim {
 
 enum class FaultKind {
   None,
-  /// A descriptor, tensor map or address word that the hardware rejects or
-  /// leaves undefined.
+  /// Descriptor, tensor map or address word that the hardware rejects or leaves
+  /// undefined.
   Descriptor,
-  /// A combination of shape, type and cta_group that the ISA does not have.
+  /// Combination of shape, type and cta_group that the ISA does not define.
   Shape,
-  /// An address that is not aligned as the instruction demands.
+  /// Address below the alignment of the instruction.
   Alignment,
-  /// Shared or global memory outside what exists.
+  /// Address outside shared or global memory.
   Bounds,
-  /// Tensor memory that was never written. The operation has been carried
-  /// out nevertheless (undefined cells read as they are).
+  /// Read of tensor memory that was never written. The operation completes with
+  /// the unspecified cell values.
   Uninitialized,
-  /// Sparsity metadata that the ISA calls undefined. The operation has been
-  /// carried out: every element takes the index that it was given.
+  /// Sparsity metadata that the ISA leaves undefined. The operation completes
+  /// with the given indices.
   Metadata,
-  /// Tensor memory outside the allocation, or wrong use of the allocator.
+  /// Address outside the tensor memory allocation, or misuse of the allocator.
   Allocation,
-  /// The same, but nothing else depends on it: what can be done has been done.
+  /// Like Allocation, but harmless to other operations: the valid part of the
+  /// operation is done.
   AllocationDone,
-  /// Wrong use of an mbarrier.
+  /// Misuse of an mbarrier.
   Barrier,
-  /// Part of the ISA that the simulator does not have.
+  /// Part of the ISA that the simulator does not support.
   Unsupported,
 };
 
-/// Converts to true when there is something to report.
+/// Fault of an engine; converts to false if there is none.
 struct Fault {
   FaultKind kind = FaultKind::None;
   std::string message;

@@ -1,7 +1,7 @@
-//===- IntegerReduce.h - integer reductions in memory -----------*- C++ -*-===//
+//===- IntegerReduce.h - Integer reductions in memory -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One definition for atom, red, red.async and the bulk reductions.
+// Shared by atom, red, red.async and the bulk reductions.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_TENSOR_INTEGERREDUCE_H
@@ -13,7 +13,7 @@
 
 namespace mx::sim {
 
-/// What memory that holds `old` holds after `op` with `b` (PTX ISA, atom).
+/// Returns `old` combined with `b` by `op` (PTX ISA, atom).
 template <class T>
 constexpr T reduceInteger(ReduceOp op, T old, T b) {
   using U = std::make_unsigned_t<T>;

@@ -1,12 +1,11 @@
-//===- Mbarrier.h - the mbarrier object -----------------------------------===//
+//===- Mbarrier.h - The mbarrier object -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA, section "mbarrier". The whole state is one word. It is kept beside
-// shared memory, not in it: on an H200 the 8 bytes that the program reserves
-// keep what was there, and data written over them does no harm.
-//
-// Word: bits 0-19 pending, 20-39 expected, 40-60 tx count (two's complement),
-// 61 phase parity, 62-63 tag (2 live, 1 invalidated, else not a barrier).
+// PTX ISA, section "mbarrier". The state is a word, kept outside shared
+// memory: on an H200, the 8 reserved bytes keep their contents, and overwriting
+// them is harmless. Word: bits 0-19 pending, 20-39 expected, 40-60 tx-count
+// (two's complement), 61 phase parity, 62-63 tag (2 live, 1 invalidated, else
+// not a barrier).
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_TENSOR_MBARRIER_H
@@ -20,7 +19,7 @@ namespace mx::sim {
 
 constexpr uint32_t mbarrierMaxCount = (1u << 20) - 1;
 
-/// The decoded word, also for reports ("pending 1 of 2, tx 512").
+/// Decoded word, also for reports ("pending 1 of 2, tx 512").
 struct MbarrierState {
   bool live = false;
   bool invalidated = false;
@@ -30,31 +29,32 @@ struct MbarrierState {
   int32_t tx = 0;
 };
 MbarrierState mbarrierState(uint64_t word);
-/// "phase parity 0, 1 of 2 arrivals pending, tx-count 512 bytes".
+/// Returns "phase parity 0, 1 of 2 arrivals pending, tx-count 512 bytes".
 std::string describeMbarrier(uint64_t word);
 
-/// All operations leave the word unchanged when they return a fault. Each may
-/// complete the phase; compare the parity before and after to learn of it.
+/// All operations leave the word unchanged if they return a fault. Any
+/// operation may complete the phase, and thereby flip the parity.
 Fault mbarrierInit(uint64_t &word, uint32_t count);
 Fault mbarrierInval(uint64_t &word);
-/// One more arrival in this phase (cp.async.mbarrier.arrive without .noinc).
+/// Adds a pending arrival to this phase (cp.async.mbarrier.arrive without
+/// .noinc).
 Fault mbarrierExpectArrival(uint64_t &word);
-/// The state token of mbarrier.arrive is the word before the operation.
+/// Arrives. The state token of mbarrier.arrive is the previous word.
 Fault mbarrierArrive(uint64_t &word, uint32_t count, bool noComplete = false);
 Fault mbarrierArriveDrop(uint64_t &word, uint32_t count,
                          bool noComplete = false);
-/// expect_tx then arrive in one step.
+/// Performs expect_tx and arrive in one step.
 Fault mbarrierArriveExpectTx(uint64_t &word, uint32_t bytes,
                              uint32_t count = 1);
-/// expect_tx then arrive_drop in one step.
+/// Performs expect_tx and arrive_drop in one step.
 Fault mbarrierArriveDropExpectTx(uint64_t &word, uint32_t bytes,
                                  uint32_t count = 1);
 Fault mbarrierExpectTx(uint64_t &word, uint32_t bytes);
 Fault mbarrierCompleteTx(uint64_t &word, uint32_t bytes);
-/// test_wait / try_wait by state token and by parity.
+/// Performs test_wait or try_wait, by state token and by parity.
 Fault mbarrierTest(uint64_t word, uint64_t token, bool &done);
 Fault mbarrierTestParity(uint64_t word, unsigned parity, bool &done);
-/// mbarrier.pending_count of a state token.
+/// Returns the mbarrier.pending_count of a state token.
 uint32_t mbarrierPendingCount(uint64_t token);
 
 } // namespace mx::sim

@@ -1,8 +1,8 @@
-//===- Memory.h - how engines see shared and global memory ----------------===//
+//===- Memory.h - Memory interfaces of asynchronous engines -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The asynchronous engines (TMA, tcgen05) reach memory through these two
-// small views, so they need nothing of the machine that owns the memory.
+// The asynchronous engines (TMA, tcgen05) access memory through these
+// interfaces, so they do not depend on the machine that owns the memory.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_TENSOR_MEMORY_H
@@ -12,8 +12,8 @@
 
 namespace mx::sim {
 
-/// Told about every byte of shared memory that an engine touches, for the
-/// checks of initialisation and proxies. Offsets are CTA-relative.
+/// Observer of every shared memory access of an engine, for the initialization
+/// and proxy checks. Offsets are CTA-relative.
 class SharedObserver {
 public:
   virtual ~SharedObserver() = default;
@@ -21,13 +21,13 @@ public:
   virtual void write(uint32_t offset, uint32_t size) = 0;
 };
 
-/// The shared memory of one CTA: offset 0 is shared::cta address 0, so that
-/// swizzle patterns, which use absolute address bits, come out right.
+/// Shared memory of a CTA. Offset 0 is shared::cta address 0, because swizzle
+/// patterns use absolute address bits.
 struct SharedMemory {
   uint8_t *data = nullptr;
   uint32_t size = 0;
   SharedObserver *observer = nullptr;
-  /// The bytes are not used: copies check their operands, and move nothing.
+  /// Copies check their operands but move no bytes.
   bool isLeftOut = false;
 
   bool contains(uint64_t offset, uint64_t bytes) const {
@@ -39,8 +39,8 @@ struct SharedMemory {
 class GlobalAccess {
 public:
   virtual ~GlobalAccess() = default;
-  /// The host address of [address, address + size), or null when any part of
-  /// the range is no accessible memory. The answer is used at once.
+  /// Returns the host address of [address, address + size), or null unless the
+  /// whole range is accessible. The pointer is only valid for immediate use.
   virtual uint8_t *translate(uint64_t address, uint64_t size, bool write) = 0;
 };
 

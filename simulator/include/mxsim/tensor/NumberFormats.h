@@ -1,16 +1,11 @@
 //===- NumberFormats.h - Narrow floating-point formats ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// The simulator's own codecs of E4M3, E5M2, E3M2, E2M3, E2M1, E8M0, UE4M3, bf16
-// and f16, written apart from the compiler's: an oracle shares no codec with
-// the code under test. unittests/Target/SimulatorAgreementTest.cpp compares
-// both. Arithmetic stays in normal doubles and integers, so the processor's
-// flush-to-zero mode changes no bit.
-//
-// Sources: OCP Microscaling Formats (MX) v1.0, sections 5.3 and 5.4.1; PTX ISA,
-// "Data Movement and Conversion Instructions: cvt".
-//
+// Codecs written independently of the compiler, to serve as a test oracle
+// (unittests/Target/SimulatorAgreementTest.cpp). Arithmetic uses normal doubles
+// and integers only, so flush-to-zero modes have no effect. Sources: OCP
+// Microscaling Formats (MX) v1.0, sections 5.3 and 5.4.1; PTX ISA, "Data
+// Movement and Conversion Instructions: cvt".
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_TENSOR_NUMBERFORMATS_H
@@ -34,16 +29,16 @@ enum class FloatFormat : uint8_t {
 };
 
 struct FloatFormatInfo {
-  unsigned bits;         ///< width of a code, sign included
+  unsigned bits;         ///< width of a code, including the sign
   unsigned mantissaBits; ///< stored bits, without the hidden bit
   int bias;
   int maxExponent;  ///< exponent of the largest finite value
   uint32_t maxCode; ///< code of the largest finite value
-  /// Code of NaN; formats without NaN give their largest value, as
+  /// Code of NaN. Formats without NaN use their largest value, as
   /// cvt.rn.satfinite does.
   uint32_t nanCode;
   bool hasSign;
-  /// An overflow in encode() gives infinity, code `maxCode + 1`.
+  /// True if encode() overflows to infinity, code `maxCode + 1`.
   bool overflowsToInfinity;
 };
 
@@ -75,24 +70,24 @@ inline double doubleFromBits(uint64_t bits) {
 }
 
 /// Returns the exact value of `code`. Ignores bits above the width of the
-/// format and bit 7 of UE4M3. NaN is 0x7FFFFFFF, except that bf16 keeps its
-/// bits.
+/// format and bit 7 of UE4M3. NaN decodes to 0x7FFFFFFF, except in bf16, where
+/// the bits are kept.
 float decode(FloatFormat format, uint32_t code);
 
 /// Rounds to nearest, ties to even; keeps subnormals and the sign of zero.
-/// Formats of 8 bits and less saturate (cvt.rn.satfinite); UE4M3 encodes the
-/// absolute value, E8M0 rounds it upwards. bf16 and f16 overflow to infinity.
+/// Formats of at most 8 bits saturate (cvt.rn.satfinite). UE4M3 encodes the
+/// absolute value; E8M0 also rounds it up. bf16 and f16 overflow to infinity.
 uint32_t encode(FloatFormat format, float value);
 
-/// Encodes a double with one rounding.
+/// Encodes a double with a single rounding.
 uint32_t encodeF64(FloatFormat format, double value);
 
-/// Encode as cvt.{rp,rz}{.satfinite}.ue8m0: the sign is dropped, NaN gives
-/// 0xFF, an overflow 0xFE, or 0xFF without `saturate`.
+/// Encodes as cvt.{rp,rz}{.satfinite}.ue8m0 does: drops the sign, and maps NaN
+/// to 0xFF and overflow to 0xFE, or to 0xFF without `saturate`.
 uint8_t encodeE8M0Up(float value, bool saturate = true);
 uint8_t encodeE8M0Down(float value, bool saturate = true);
 
-/// Returns the exact value as a double, subnormals included; keeps the payload
+/// Returns the exact value as a double, including subnormals; keeps the payload
 /// of NaN.
 double widenF32(float value);
 

@@ -1,9 +1,9 @@
-//===- Tcgen05.h - tcgen05 mma, cp and shift ------------------------------===//
+//===- Tcgen05.h - The tcgen05 mma, cp and shift instructions ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The effect of one tcgen05 instruction on shared and tensor memory of the CTA
-// or of both CTAs of a pair. The machine calls them in issue order and deals
-// with completion.
+// Effects of tcgen05 instructions on the shared and tensor memory of a CTA or a
+// CTA pair. The machine calls these functions in issue order and handles
+// completion.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_TENSOR_TCGEN05_H
@@ -16,21 +16,22 @@
 
 namespace mx::sim {
 
-/// What one CTA owns that tcgen05 can reach. For cta_group::2 all functions
-/// take two of them, the even rank first.
+/// Memory of a CTA that tcgen05 can access. Functions take two views for
+/// cta_group::2, even rank first.
 struct CtaView {
   SharedMemory shared;
   TensorMemory *tensor = nullptr;
   uint32_t owner = 0;
 };
 
-/// How the products of one K step and the old accumulator are added.
+/// Addition of the products of a K step and the old accumulator.
 enum class Numerics {
-  /// Exactly, then one rounding toward zero to f32.
+  /// Exact sum, then one rounding toward zero to f32.
   Exact,
-  /// As the tensor cores do it: each term truncated 25 bits below the largest
+  /// Tensor-core behavior: truncate each term 25 bits below the largest
   /// exponent (35 for the kinds with K = 64, 13 for the 8-bit types of wgmma),
-  /// summed, rounded toward zero. The model of MMA-Sim, arXiv 2511.10909.
+  /// sum, and round toward zero. Follows the model of MMA-Sim, arXiv
+  /// 2511.10909.
   Truncate25,
 };
 
@@ -50,19 +51,21 @@ struct MmaOp {
   bool enableInputD = false;
   /// scale-input-d: D is multiplied by 2^-s (kinds f16 and tf32), 0..15.
   unsigned scaleInputD = 0;
-  /// tcgen05.mma.sp: A is sparse, and this is where its metadata lies.
+  /// tcgen05.mma.sp: A is sparse, with its metadata at this tensor memory
+  /// address.
   bool sparse = false;
   uint32_t metadata = 0;
   /// tcgen05.mma.ws and its zero-column mask descriptor (0: no column).
   bool weightStationary = false;
   uint64_t zeroColumnMask = 0;
-  /// .ashift: row i of A in tensor memory is read from row i + 1, the last row
-  /// from itself.
+  /// .ashift: row i of A in tensor memory is read from row i + 1; the last row
+  /// is not shifted.
   bool shiftA = false;
   /// disable-output-lane: 4 words (cta_group::1) or 8, or null.
   const uint32_t *disableOutputLane = nullptr;
 };
-/// An Uninitialized fault leaves the operation done.
+/// Performs the MMA. The operation completes even if the fault is
+/// Uninitialized.
 Fault mma(const MmaOp &op, const CtaView *ctas,
           Numerics numerics = Numerics::Exact);
 
@@ -70,9 +73,9 @@ enum class CpShape { L128x256b, L128x128b, L64x128b, L32x128b, L4x256b };
 enum class CpMulticast { None, Warpx2_02_13, Warpx2_01_23, Warpx4 };
 enum class CpDecompress { None, B4x16P64, B6x16P32 };
 bool parseCpShape(std::string_view name, CpShape &shape);
-/// "warpx2::02_13", "warpx2::01_23", "warpx4".
+/// Parses "warpx2::02_13", "warpx2::01_23" or "warpx4".
 bool parseCpMulticast(std::string_view name, CpMulticast &multicast);
-/// "b4x16_p64", "b6x16_p32".
+/// Parses "b4x16_p64" or "b6x16_p32".
 bool parseCpDecompress(std::string_view name, CpDecompress &decompress);
 
 struct CpOp {
@@ -85,9 +88,9 @@ struct CpOp {
 };
 Fault copyToTensor(const CpOp &op, const CtaView *ctas);
 
-/// tcgen05.shift.down: in the 32 lanes of the address, row i takes the 32 bytes
-/// (8 columns) of row i + 1; the last row keeps its content. The direction is
-/// the one that tcgen05.cp.4x256b, which refills the last row, implies.
+/// Performs tcgen05.shift.down: in the 32 lanes of the address, row i receives
+/// the 32 bytes (8 columns) of row i + 1; the last row is unchanged. The
+/// direction is inferred from tcgen05.cp.4x256b, which refills the last row.
 Fault shiftDown(uint32_t address, unsigned ctaGroup, const CtaView *ctas);
 
 } // namespace mx::sim

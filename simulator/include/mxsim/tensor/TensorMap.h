@@ -1,8 +1,8 @@
-//===- TensorMap.h - tensor maps of the simulator -------------------------===//
+//===- TensorMap.h - Tensor maps of the simulator ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A tensor map as the driver's cuTensorMapEncodeTiled takes it, the rules it
-// must obey, and its 128-byte image, which is the hardware's.
+// Tensor maps as the arguments of cuTensorMapEncodeTiled, their constraints,
+// and their 128-byte hardware image.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_TENSOR_TENSORMAP_H
@@ -15,7 +15,7 @@
 
 namespace mx::sim {
 
-/// CUtensorMapDataType, with the driver's numbers.
+/// CUtensorMapDataType, with the values of the driver.
 enum class TmapType : uint8_t {
   U8,
   U16,
@@ -58,11 +58,11 @@ enum class TmapOob : uint8_t { Zero, Nan };
 constexpr unsigned tensorMapBytes = 128;
 constexpr unsigned tensorMapAlignment = 64;
 constexpr unsigned maxTensorRank = 5;
-/// The driver refuses boxes that exceed the shared memory of an SM.
+/// The driver rejects boxes larger than the shared memory of an SM.
 constexpr uint64_t maxBoxBytes = 228 * 1024;
 
-/// Dimensions innermost first and in elements; strides in bytes, of dimensions
-/// 1 and up.
+/// Arguments of a map. Dimensions are innermost first, in elements; strides are
+/// in bytes, starting with dimension 1.
 struct TensorMapDesc {
   uint64_t globalAddress = 0;
   TmapType type = TmapType::U8;
@@ -77,36 +77,38 @@ struct TensorMapDesc {
   TmapOob oob = TmapOob::Zero;
 };
 
-/// Bits of one element in global memory: 4 and 6 for the packed types.
+/// Returns the bits of an element in global memory; packed types use 4 or 6.
 unsigned elementBits(TmapType type);
 bool isFloat(TmapType type);
-/// One of the types whose groups of 16 elements are unpacked to 16 bytes.
+/// Returns true for types that unpack 16 elements into 16 bytes.
 bool isPaddedType(TmapType type);
-/// Bytes of one line of a swizzle pattern: 0, 32, 64 or 128.
+/// Returns the bytes per line of a swizzle pattern: 0, 32, 64 or 128.
 unsigned swizzleSpan(TmapSwizzle swizzle);
-/// The physical address of the byte at unswizzled address `address`. All
-/// patterns act on absolute shared-memory addresses (PTX ISA, swizzling modes).
+/// Returns the physical address of the byte at unswizzled address `address`.
+/// All patterns act on absolute shared-memory addresses (PTX ISA, swizzling
+/// modes).
 uint32_t swizzleAddress(TmapSwizzle swizzle, uint32_t address);
-/// Elements a load takes in dimension `dim`: ceil(box / element stride).
+/// Returns the number of elements that a load transfers in dimension `dim`:
+/// ceil(box / element stride).
 uint32_t boxElements(const TensorMapDesc &map, unsigned dim);
 
-/// What the driver takes for the bytes of a box: of a dimension whose extent is
-/// no multiple of its stride the rest does not count. No stride may be 0.
+/// Returns the box size in bytes by the driver's formula. If an extent is not a
+/// multiple of its stride, the remainder is ignored. Strides must not be 0.
 uint64_t boxBytes(const TensorMapDesc &map);
 
-/// Empty, or the first constraint of cuTensorMapEncodeTiled that is violated.
+/// Returns the first violated constraint of cuTensorMapEncodeTiled, or an empty
+/// string.
 std::string validate(const TensorMapDesc &map);
 
-/// Writes the image of a map that obeys the rules, as the driver does on an
-/// H200. What an H200 does not have (packed types, swizzles with an atomicity)
-/// has no such witness.
+/// Writes the image of a valid map, as the driver does on an H200. Features
+/// that an H200 lacks (packed types, swizzle atomicity) are unverified.
 void encodeTensorMap(const TensorMapDesc &map, uint8_t *image);
-/// Empty, or which field of the image no tiled copy takes. Other rules may be
-/// broken; call validate() before use. Reserved bits and the last 64 bytes do
-/// not matter, as on an H200.
+/// Decodes an image. Returns the first field that is illegal for tiled copies,
+/// or an empty string. Checks no other constraint; call validate() before use.
+/// Reserved bits and the last 64 bytes are ignored, as on an H200.
 std::string decodeTensorMap(const uint8_t *image, TensorMapDesc &map);
 
-/// The .field of tensormap.replace.
+/// The .field operand of tensormap.replace.
 enum class TensorMapField {
   GlobalAddress,
   Rank,
@@ -120,19 +122,20 @@ enum class TensorMapField {
   FillMode,
   SwizzleAtomicity,
 };
-/// Finds a field by its PTX spelling ("global_address", "box_dim", ...).
+/// Parses the PTX spelling of a field ("global_address", "box_dim", ...).
 bool parseTensorMapField(std::string_view name, TensorMapField &field);
 
-/// tensormap.replace: `value` as the instruction takes it (rank minus one,
-/// immediate codes for enumerations), `ordinal` for the fields per dimension.
-/// Whatever the image holds, only the field changes. Empty, or which value does
-/// not fit the field; the hardware drops the bits in excess.
+/// Performs tensormap.replace. `value` is encoded as in the instruction (rank
+/// minus one, immediate codes for enumerations); `ordinal` selects the
+/// dimension of per-dimension fields. Changes only this field, even in an
+/// invalid image. Returns an error message if the value does not fit the field,
+/// or an empty string; the hardware drops the excess bits.
 std::string replaceTensorMapField(uint8_t *image, TensorMapField field,
                                   unsigned ordinal, uint64_t value);
 
-/// The spellings of launch descriptions: "u8", "bf16", "u6_align16"; "none",
-/// "128b_atom32"; "16b"; "256b"; "nan". Empty, or else the names that there
-/// are.
+/// Parse the spellings of launch files: "u8", "bf16", "u6_align16"; "none",
+/// "128b_atom32"; "16b"; "256b"; "nan". Return an empty string, or the list of
+/// valid names.
 std::string parseTmapType(std::string_view name, TmapType &type);
 std::string parseTmapSwizzle(std::string_view name, TmapSwizzle &swizzle);
 std::string parseTmapInterleave(std::string_view name,

@@ -1,9 +1,9 @@
-//===- TensorMemory.h - tensor memory of one SM ---------------------------===//
+//===- TensorMemory.h - Tensor memory of an SM ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// 128 lanes x 512 columns x 32 bits, who owns which columns, and which cells
-// have been written. Fresh cells are undefined on hardware; here they are
-// marked, and reading one is reported.
+// 128 lanes x 512 columns x 32 bits, with the owner of each column and a
+// written flag for each cell. Fresh cells are undefined on hardware; reading a
+// cell that was never written is reported.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_TENSOR_TENSORMEMORY_H
@@ -22,7 +22,7 @@ namespace mx::sim {
 constexpr unsigned tmemLanes = 128;
 constexpr unsigned tmemColumns = 512;
 
-/// taddr = lane << 16 | column (PTX ISA, tensor memory addressing).
+/// Returns lane << 16 | column (PTX ISA, tensor memory addressing).
 constexpr uint32_t tmemAddress(unsigned lane, unsigned column) {
   return lane << 16 | column;
 }
@@ -32,7 +32,7 @@ constexpr unsigned tmemColumn(uint32_t address) { return address & 0xFFFF; }
 enum class TmemShape { L32x32b, L16x64b, L16x128b, L16x256b, L16x32bx2 };
 bool parseTmemShape(std::string_view name, TmemShape &shape);
 
-/// One tcgen05.ld or tcgen05.st of a warp.
+/// A tcgen05.ld or tcgen05.st of a warp.
 struct TmemTransfer {
   TmemShape shape = TmemShape::L32x32b;
   /// The N of .xN.
@@ -42,15 +42,16 @@ struct TmemTransfer {
   /// immHalfSplitoff of 16x32bx2, in columns.
   unsigned splitOffset = 0;
   uint32_t address = 0;
-  /// Warp number within the CTA; lanes 32 * (warp % 4) .. + 31 are reachable.
+  /// Warp index in the CTA; lanes 32 * (warp % 4) .. + 31 are accessible.
   unsigned warp = 0;
 
-  /// Registers per thread; 0 when the shape has no such repeat.
+  /// Returns the registers per thread, or 0 if the repeat is illegal for the
+  /// shape.
   unsigned registers() const;
 };
 
-/// Told about every rectangle of tensor memory that an operation touches, for
-/// the check of their order.
+/// Observer of every tensor memory rectangle that an operation accesses, for
+/// the order checks.
 class TensorObserver {
 public:
   virtual ~TensorObserver() = default;
@@ -74,58 +75,59 @@ public:
 
   TensorMemory();
 
-  // Allocation. `owner` names a CTA; CTAs on one SM share the columns.
+  // Allocation. `owner` identifies a CTA; all CTAs on an SM share the columns.
 
-  /// tcgen05.alloc.cta_group::1. Blocked: the columns are not free now.
+  /// Performs tcgen05.alloc.cta_group::1. Returns Blocked while too few columns
+  /// are free.
   AllocResult allocate(uint32_t owner, uint32_t columns);
-  /// tcgen05.alloc.cta_group::2, once both CTAs have come: the same columns
-  /// in both memories.
+  /// Performs tcgen05.alloc.cta_group::2 after both CTAs have arrived.
+  /// Allocates the same columns in both memories.
   static AllocResult allocatePair(TensorMemory &first, uint32_t firstOwner,
                                   TensorMemory &second, uint32_t secondOwner,
                                   uint32_t columns);
-  /// tcgen05.dealloc: exactly what one alloc returned. Of another number of
-  /// columns it frees what was allocated at `address`, if anything. Cells keep
-  /// their contents until the columns are allocated again.
+  /// Performs tcgen05.dealloc, which must match one allocation. If `columns` is
+  /// wrong, frees the allocation at `address`, if any. Cells keep their
+  /// contents until the columns are allocated again.
   Fault deallocate(uint32_t owner, uint32_t address, uint32_t columns);
   Fault relinquish(uint32_t owner);
-  /// What `owner` has not freed.
+  /// Returns the live allocations of `owner`.
   std::vector<Allocation> allocations(uint32_t owner) const;
-  /// Frees everything of a CTA that has ended and forgets it.
+  /// Frees all columns of a finished CTA and discards its state.
   void release(uint32_t owner);
 
   // Access.
 
-  /// Faults when the rectangle leaves the tensor memory or the columns that
-  /// `owner` holds. `what` begins the message ("accumulator"). A legal access
-  /// is told to the observer of `owner`; one to columns that `owner` has freed
-  /// and nothing else holds is legal too, and takeLateUse() returns its fault.
+  /// Faults if the rectangle exceeds the tensor memory or the columns of
+  /// `owner`. `what` starts the message ("accumulator"). Reports legal accesses
+  /// to the observer of `owner`. An access to freed columns that no CTA has
+  /// reallocated is legal too; takeLateUse() then returns the fault.
   Fault checkAccess(uint32_t owner, unsigned lane, unsigned lanes,
                     unsigned column, unsigned columns, std::string_view what,
                     bool isWrite = false) const;
-  /// The same for rows that lie in lanes base + laneOf(row).
+  /// Like checkAccess, for rows in the lanes base + laneOf(row).
   Fault checkRows(uint32_t owner, unsigned base, unsigned (*laneOf)(unsigned),
                   unsigned rows, unsigned column, unsigned columns,
                   std::string_view what, bool isWrite) const;
-  /// What was wrong with the last access to freed columns; none after that.
+  /// Returns and clears the fault of the last access to freed columns.
   Fault takeLateUse() { return std::exchange(lateUse, Fault()); }
-  /// Who is told of the accesses of `owner`; release() forgets it.
+  /// Sets the observer of `owner`, until release().
   void observe(uint32_t owner, TensorObserver *observer);
   uint32_t *row(unsigned lane) { return &cells[lane * tmemColumns]; }
   const uint32_t *row(unsigned lane) const {
     return &cells[lane * tmemColumns];
   }
-  /// True when all cells of the range have been written.
+  /// Returns true if all cells of the range have been written.
   bool isDefined(unsigned lane, unsigned column, unsigned columns) const;
   void define(unsigned lane, unsigned column, unsigned columns);
   void undefine(unsigned lane, unsigned column, unsigned columns);
 
-  /// tcgen05.ld / .st of a whole warp. registers[r * 32 + thread].
-  /// An Uninitialized fault leaves the load done.
+  /// Performs tcgen05.ld or .st for a whole warp, with `registers[r * 32 +
+  /// thread]`. The load completes even if the fault is Uninitialized.
   Fault load(uint32_t owner, const TmemTransfer &transfer,
              uint32_t *registers) const;
 
-  /// The threads of which a load, which has had such a fault, has found cells
-  /// of register `reg` unwritten; and the lane and the column of the first.
+  /// Returns the mask of threads for which the preceding load read unwritten
+  /// cells into register `reg`, and the lane and column of the first such cell.
   uint32_t undefinedThreads(const TmemTransfer &transfer, unsigned reg,
                             unsigned &lane, unsigned &column) const;
 
@@ -148,7 +150,7 @@ private:
   std::vector<uint32_t> cells;
   std::array<uint64_t, tmemLanes * wordsPerLane> defined{};
   std::vector<Allocation> live;
-  /// Freed by CTAs that run, and not allocated again.
+  /// Columns freed by running CTAs and not allocated again.
   std::vector<Allocation> freed;
   mutable Fault lateUse;
   std::vector<OwnerState> owners;

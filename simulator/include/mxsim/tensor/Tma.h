@@ -1,8 +1,9 @@
-//===- Tma.h - bulk copies between global and shared memory ---------------===//
+//===- Tma.h - Bulk copies between global and shared memory -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What cp.async.bulk and cp.async.bulk.tensor (tile, gather4, scatter4) do to
-// the bytes of one CTA. Completion, multicast and ordering are the machine's.
+// Data movement of cp.async.bulk and cp.async.bulk.tensor (tile, gather4,
+// scatter4) for a single CTA. The machine handles completion, multicast and
+// ordering.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_TENSOR_TMA_H
@@ -16,8 +17,9 @@
 
 namespace mx::sim {
 
-/// `bytes` is the number that complete_tx subtracts: the whole box, elements
-/// outside the tensor included, line gaps not, packed types as packed.
+/// `bytes` is the complete_tx count of a copy: the whole box, including
+/// elements outside the tensor and excluding gaps between lines, with packed
+/// types counted as packed.
 struct TmaResult {
   Fault fault;
   uint64_t bytes = 0;
@@ -30,15 +32,15 @@ bool parseReduceOp(std::string_view name, ReduceOp &op);
 enum class ReduceType { U32, S32, U64, S64, F16, BF16, F32, F64, B32, B64 };
 bool parseReduceType(std::string_view name, ReduceType &type);
 
-/// The bytes complete_tx counts for one box; the machine can announce it
-/// before the copy is done.
+/// Returns the complete_tx count of a box, which may be needed before the copy
+/// is done.
 uint64_t tmaTransactionBytes(const TensorMapDesc &map);
 
-/// The shared memory that a box takes, with gaps between its lines.
+/// Returns the shared memory footprint of a box, including gaps between lines.
 uint64_t tmaSharedBytes(const TensorMapDesc &map);
 
-/// Global memory of a box, a stretch for each line that has elements in the
-/// tensor. Of gather4 and scatter4 the coordinates are a column and four rows.
+/// Global memory of a box: a contiguous range for each line that overlaps the
+/// tensor. The coordinates of gather4 and scatter4 are a column and four rows.
 struct TmaStretch {
   uint64_t address = 0;
   uint32_t bytes = 0;
@@ -46,41 +48,42 @@ struct TmaStretch {
 std::vector<TmaStretch> tmaStretches(const TensorMapDesc &map,
                                      const int32_t *coordinates, bool isFour);
 
-/// cp.async.bulk.tensor.*.shared.global.tile: `coordinates` has map.rank
-/// entries, innermost first; `destination` is a CTA-relative offset.
+/// Performs cp.async.bulk.tensor.*.shared.global.tile. `coordinates` contains
+/// map.rank entries, innermost first; `destination` is a CTA-relative offset.
 TmaResult tmaLoad(const TensorMapDesc &map, const int32_t *coordinates,
                   GlobalAccess &global, const SharedMemory &shared,
                   uint32_t destination);
-/// .tile::gather4: one column, four rows, of a map of rank 2.
+/// Performs .tile::gather4 with one column and four rows of a rank-2 map.
 TmaResult tmaGather4(const TensorMapDesc &map, int32_t column,
                      const int32_t rows[4], GlobalAccess &global,
                      const SharedMemory &shared, uint32_t destination);
-/// cp.async.bulk.tensor.*.global.shared::cta.tile: skips what lies outside.
+/// Performs cp.async.bulk.tensor.*.global.shared::cta.tile. Skips elements
+/// outside the tensor.
 TmaResult tmaStore(const TensorMapDesc &map, const int32_t *coordinates,
                    GlobalAccess &global, const SharedMemory &shared,
                    uint32_t source);
 TmaResult tmaScatter4(const TensorMapDesc &map, int32_t column,
                       const int32_t rows[4], GlobalAccess &global,
                       const SharedMemory &shared, uint32_t source);
-/// cp.reduce.async.bulk.tensor.
+/// Performs cp.reduce.async.bulk.tensor.
 TmaResult tmaReduce(ReduceOp op, const TensorMapDesc &map,
                     const int32_t *coordinates, GlobalAccess &global,
                     const SharedMemory &shared, uint32_t source);
 
-/// cp.async.bulk: sizes and addresses are multiples of 16 bytes.
+/// Performs cp.async.bulk. Sizes and addresses must be multiples of 16 bytes.
 TmaResult bulkLoad(GlobalAccess &global, uint64_t source,
                    const SharedMemory &shared, uint32_t destination,
                    uint32_t size);
 TmaResult bulkStore(GlobalAccess &global, uint64_t destination,
                     const SharedMemory &shared, uint32_t source, uint32_t size);
-/// Shared memory of one CTA to that of another CTA of the cluster.
+/// Copies between the shared memories of two CTAs of a cluster.
 TmaResult bulkShared(const SharedMemory &to, uint32_t destination,
                      const SharedMemory &from, uint32_t source, uint32_t size);
-/// cp.reduce.async.bulk to global memory.
+/// Performs cp.reduce.async.bulk to global memory.
 TmaResult bulkReduce(ReduceOp op, ReduceType type, GlobalAccess &global,
                      uint64_t destination, const SharedMemory &shared,
                      uint32_t source, uint32_t size);
-/// cp.reduce.async.bulk to the shared memory of another CTA.
+/// Performs cp.reduce.async.bulk to the shared memory of another CTA.
 TmaResult bulkReduceShared(ReduceOp op, ReduceType type, const SharedMemory &to,
                            uint32_t destination, const SharedMemory &from,
                            uint32_t source, uint32_t size);

@@ -1,9 +1,9 @@
-//===- WarpMma.h - MMAs with accumulators in registers --------------------===//
+//===- WarpMma.h - MMAs with accumulators in registers ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What one warp computes in mma.sync and in wgmma.mma_async: a few rows of A
-// times columns of B. Operands come as rows of bytes, so nothing here knows how
-// registers hold them; who calls takes fragments apart.
+// Computes the share of a warp in mma.sync and wgmma.mma_async: some rows of A
+// times columns of B. Operands are rows of bytes; callers unpack register
+// fragments.
 //===----------------------------------------------------------------------===//
 
 #ifndef MXSIM_TENSOR_WARPMMA_H
@@ -19,38 +19,38 @@
 
 namespace mx::sim {
 
-/// How much of a sum of products survives when it is not exact.
+/// Precision of a sum of products that is not exact.
 struct SumModel {
   /// Bits kept below the largest exponent of the terms.
   unsigned fractionBits = 25;
-  /// Fraction bits of an f32 result; the others are cut off.
+  /// Fraction bits of an f32 result; lower bits are cut off.
   unsigned resultBits = 23;
-  /// Length of the groups whose dot products are exact terms; 1: every product
-  /// is a term.
+  /// Number of products that are summed exactly before truncation; 1 truncates
+  /// every product.
   unsigned groupLength = 1;
 };
 
-/// Bytes of a row of A or B in one step: all the K elements fit.
+/// Bytes of a row of A or B in a step, enough for any K.
 constexpr unsigned warpRowBytes = 32;
 
-/// Where the stored elements of a sparse A stand.
+/// Positions of the stored elements of a sparse A.
 struct Sparsity {
-  /// For each row the places of its K / 2 stored elements in the K wide row,
-  /// all of them different. Empty: dense.
+  /// For each row, the distinct positions of its K / 2 stored elements among
+  /// the K positions of the row. Empty if dense.
   std::vector<uint8_t> kept;
-  /// A stored element that multiplies another element of B than the one at its
-  /// place: metadata has named an element twice. Of tf32 each half of 16 bits
-  /// has an index of its own, and `low` and `high` count halves.
+  /// A stored element that is multiplied by another element of B than `place`
+  /// implies, because the metadata repeats an index. Each 16-bit half of a tf32
+  /// element has its own index; `low` and `high` count halves.
   struct Detour {
     uint8_t row, place, low, high;
   };
   std::vector<Detour> detours;
 };
 
-/// A scale for each block of a row of A and of a column of B.
+/// A scale per block of each row of A and each column of B.
 struct BlockScales {
   ScaleType type = ScaleType::UE8M0;
-  /// Of a row or column: 1, 2 or 4; 0: nothing is scaled.
+  /// Blocks per row or column: 1, 2 or 4; 0 if unscaled.
   unsigned blocks = 0;
   std::vector<std::array<uint8_t, 4>> a, b;
 };
@@ -58,43 +58,44 @@ struct BlockScales {
 struct WarpMmaOp {
   ElementType a = ElementType::F16, b = ElementType::F16;
   AccumulatorType d = AccumulatorType::F32;
-  /// Multiples of 8; N at most 256.
+  /// Multiples of 8; N is at most 256.
   unsigned rows = 16, columns = 8, k = 16;
   bool negateA = false, negateB = false;
-  /// Integers: limit to the range of s32; of single bits: xor, not and.
+  /// Integers saturate to the range of s32; single-bit products use xor instead
+  /// of and.
   bool saturate = false, exclusiveOr = false;
   bool enableInputD = true;
   SumModel model;
-  /// mma.sync has no circuits for 8-bit floats: when the sum is not exact, it
-  /// is that of two MMAs of f16, and C is added last.
+  /// mma.sync has no hardware for 8-bit floats: a truncated sum is computed by
+  /// two f16 MMAs, and C is added last.
   bool viaF16 = false;
-  /// Elements of 4 bits stand side by side, not in a byte each (bits 2 to 5;
-  /// those of 6 bits have bits 0 to 5).
+  /// True if 4-bit elements are packed two per byte. Otherwise they occupy bits
+  /// 2 to 5 of a byte, and 6-bit elements bits 0 to 5.
   bool isPacked = false;
   BlockScales scales;
   Sparsity sparsity;
 };
 
-/// Makes A sparse: `metadata` are the registers of 32 threads, of which the
-/// selector picks some (PTX ISA, "Sparse matrix storage"). Indices that fall
-/// are defined unless they are to be ordered. A Metadata fault is made all the
-/// same.
+/// Makes A sparse. `metadata` contains the registers of 32 threads; `selector`
+/// picks the active threads (PTX ISA, "Sparse matrix storage"). Descending
+/// indices are undefined only if `isOrdered`. Sets the sparsity even if the
+/// fault is Metadata.
 Fault setSparsity(WarpMmaOp &op, const uint32_t *metadata, unsigned selector,
                   bool isOrdered);
 
-/// cells[row * columns + n] += the dot product of row `row` of A and `n` of B.
-/// A row has warpRowBytes, or one of B twice as many when A is sparse; the
-/// first elements count. Products of scaled blocks are scaled. A cell is an
+/// Computes cells[row * columns + n] += the dot product of row `row` of A and
+/// column `n` of B. Rows are warpRowBytes apart (twice that for B if A is
+/// sparse); only the first K elements count. Applies block scales. A cell is an
 /// f32, an s32, or an f16 in the low half.
 void multiplyRows(const WarpMmaOp &op, const uint8_t *a, const uint8_t *b,
                   Numerics numerics, uint32_t *cells);
 
-/// One warp's share of wgmma.mma_async, with all operands captured: 16 rows of
-/// A, all columns of B.
+/// Share of a warp in wgmma.mma_async, with all operands captured: 16 rows of A
+/// and all columns of B.
 struct WgmmaOp {
   WarpMmaOp mma;
   bool transposeA = false, transposeB = false;
-  /// Row 0 of the share in A: 16 times the warp's number in the warpgroup.
+  /// First row of A: 16 times the warp index in the warpgroup.
   unsigned firstRow = 0;
   bool aInRegisters = false;
   std::array<uint8_t, 16 * warpRowBytes> aRows;

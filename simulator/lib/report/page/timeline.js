@@ -1,8 +1,8 @@
-// The program of the timeline page. Everything up to `start` is free of the
-// document, so that it can be tested without a browser.
+// Script of the timeline page. Code before `start` does not use the document,
+// so it can be tested without a browser.
 'use strict';
 
-// A span is an array: these are its places.
+// Indices of the fields of a span.
 const BEGIN = 0, END = 1, KIND = 2, ROW = 3, LINE = 4, LAST = 5, TEXT = 6,
       ISSUED = 7, ISSUER = 8, BYTES = 9;
 
@@ -30,7 +30,7 @@ const HEADINGS = {warp: 'warps', engine: 'asynchronous engines',
                   barrier: 'mbarriers', slot: 'shared memory of copies'};
 const HEAD = 20, GUTTER = 220, RULER = 24;
 
-// By line: its part of all cycles of warps, and what they were spent on.
+// Map of each line to its share of all warp cycles and a breakdown.
 function costsOf(launch, names) {
   const sum = numbers => numbers.reduce((a, b) => a + b, 0);
   const all = sum(launch.costs.map(c => sum(c.slice(2))));
@@ -42,7 +42,7 @@ function costsOf(launch, names) {
            .map(([name, n]) => name + ' ' + part(n)).join(', ')]]));
 }
 
-// For each row of a track the range of its spans.
+// Range of span indices for each row of a track.
 function indexRows(track) {
   const rows = [];
   for (let k = 0; k < track.spans.length; ++k) {
@@ -53,7 +53,7 @@ function indexRows(track) {
   return rows;
 }
 
-// The first span of a range that ends after `step`.
+// Finds the first span of a range that ends after `step`.
 function firstAfter(spans, range, step) {
   let low = range[0], high = range[1];
   while (low < high) {
@@ -64,9 +64,9 @@ function firstAfter(spans, range, step) {
   return low;
 }
 
-// Calls draw(from, to, span, isMany) for what is to be seen between two steps:
-// spans narrower than a pixel are drawn together, so that the work depends on
-// the pixels and not on the spans.
+// Calls draw(from, to, span, isMany) for the visible spans between two steps.
+// Spans narrower than a pixel are merged, so the work depends on pixels, not on
+// spans.
 function visible(spans, range, from, to, stepsPerPixel, draw) {
   let k = firstAfter(spans, range, from);
   while (k < range[1] && spans[k][BEGIN] < to) {
@@ -93,7 +93,7 @@ function trackHeight(track) {
   return Math.max(h, 15);
 }
 
-// Where everything stands, from the top: headings and tracks.
+// Vertical layout of headings and tracks.
 function layOut(launch, folded) {
   const items = [];
   let y = 0;
@@ -124,7 +124,8 @@ function layOut(launch, folded) {
   return {items, height: y};
 }
 
-// What a search finds: one answer for each string, kind and track.
+// Returns a predicate for a search, with cached results by string, kind and
+// track.
 function matcher(launch, kinds, query) {
   const q = query.trim().toLowerCase();
   if (!q) return null;
@@ -138,7 +139,7 @@ function matcher(launch, kinds, query) {
                           : strings[s[TEXT]] || names[s[KIND]] || tracks[t];
 }
 
-// Round numbers of steps, some 90 pixels apart.
+// Returns a round number of steps per tick, at least 90 pixels apart.
 function tickStep(stepsPerPixel) {
   const least = stepsPerPixel * 90;
   let step = 1;
@@ -151,12 +152,12 @@ function tickStep(stepsPerPixel) {
 
 function group(n) { return String(n).replace(/\B(?=(\d{3})+$)/g, ' '); }
 
-// Names have to fit beside their track.
+// Shortens names to fit next to their track.
 function shortName(track) {
   return track.name.replace('dynamic shared memory', 'dynamic');
 }
 
-// What is said of a span, as pairs.
+// Rows of name and value that describe a span.
 function describe(data, launch, t, s) {
   const track = launch.tracks[t], cta = launch.ctas[track.cta];
   const kind = KINDS[data.kinds[s[KIND]]][0];
@@ -324,7 +325,7 @@ function start() {
     ctx.fillRect(0, RULER - 1, state.width, 1);
   }
 
-  // From where it was issued to the selected operation.
+  // Draws a link from the issue to the selected operation.
   function drawLink(theme) {
     const sel = state.selected;
     if (!sel || sel.s[ISSUER] < 0 || sel.s[ISSUED] < 0) return;
@@ -413,7 +414,7 @@ function start() {
     }
   }
 
-  //--- Finding things -----------------------------------------------------
+  //--- Search -------------------------------------------------------------
 
   function itemAt(y) {
     const at = y - RULER + state.scroll;
@@ -466,7 +467,8 @@ function start() {
     for (const m of state.launch.marks)
       if (m[2]) $('source').children[m[2] - 1]?.classList.add('bad');
   }
-  // Beside each line its part of the cycles of warps, where that was asked for.
+  // Shows the share of warp cycles next to each line, if the report contains
+  // costs.
   function showCosts() {
     const costs = costsOf(state.launch, data.spent), lines = $('source').children;
     $('source').classList[costs.size ? 'add' : 'remove']('costs');

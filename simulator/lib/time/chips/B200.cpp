@@ -1,10 +1,10 @@
 //===- B200.cpp - figures of an NVIDIA B200 -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Nothing of this chip was measured by this project. Where figures of a B300
-// or an H200 stand in for unknown ones, the source says so and the range is
-// wide. The derived ones were fitted to figures of engines only, never to the
-// time of a kernel: simulator/docs/TimeModel.md has both beside each other.
+// This project has measured nothing on this chip. Some figures come from a
+// B300 or an H200, with a note in the source and a wide range. Derived figures
+// were fitted to figures of engines, never to the time of a kernel:
+// simulator/docs/TimeModelDesign.md compares both.
 //
 // Sources:
 // - umma, tma2d, mcast, mainloop: SemiAnalysisAI/microbench-blackwell.
@@ -237,7 +237,7 @@ constexpr Row kB200Rows[] = {
       kAssumed, ""}},
 };
 
-/// What the chip lacks, and what another figure says.
+/// Figures that the chip lacks or that other figures cover.
 constexpr Fact kB200Absent[] = {
     Fact::L2Bytes,
     Fact::TensorMHz,

@@ -1,10 +1,10 @@
-//===- H200.cpp - figures of an NVIDIA H200 -------------------------------===//
+//===- H200.cpp - Figures of an NVIDIA H200 -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Measured figures: simulator/benchmarks/chip on an H200,
-// 29571104fae6:benchmarks/chip/results/h200.json; a selection is in
-// simulator/docs/ChipSpeed.md. Ranges are those of repetitions.
-// simulator/docs/TimeModel.md derives the other figures.
+// 29571104fae6:benchmarks/chip/results/h200.json; simulator/docs/ChipSpeed.md
+// has a selection. Ranges are the spread of repetitions.
+// simulator/docs/TimeModelDesign.md derives the other figures.
 //===----------------------------------------------------------------------===//
 
 #include "Table.h"
@@ -258,7 +258,7 @@ constexpr Row kH200Rows[] = {
       "traffic.cu, after a store and without"}},
 };
 
-/// What the chip lacks, and what another figure says.
+/// Figures that the chip lacks or that other figures cover.
 constexpr Fact kH200Absent[] = {
     Fact::TcgenColumns,     Fact::TcgenReadBytes,   Fact::TcgenPairRead,
     Fact::TcgenLeast,       Fact::TcgenLatency,     Fact::TcgenPairLatency,

@@ -1,4 +1,4 @@
-//===- Table.h - how the figures of a chip are written ----------*- C++ -*-===//
+//===- Table.h - Format of the tables of figures ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,8 @@ struct Row {
   Figure figure;
 };
 
-/// Each fact must be named once: a new one does not compile until it is.
+/// Returns true if the tables name each fact once. A missing fact is a
+/// compile-time error.
 template <size_t N, size_t M>
 constexpr bool namesEachFactOnce(const Row (&rows)[N],
                                  const Fact (&absent)[M]) {

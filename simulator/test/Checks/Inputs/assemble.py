@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""assemble.py PTXAS FILE...: both variants of every kernel in the test files
-(see pair.py) are programs that ptxas takes for sm_100a, unless the bad one has a
-mistake that ptxas itself refuses; those are named."""
+"""assemble.py PTXAS FILE...: checks that ptxas accepts both variants of every
+kernel in the test files (see pair.py) for sm_100a. The listed bad variants contain
+a mistake that ptxas itself rejects."""
 
 import pathlib, re, subprocess, sys, tempfile
 
-# The PTX ISA forbids it, and ptxas sees it.
+# Forbidden by the PTX ISA; ptxas reports the error.
 REFUSED = {("mixed.ptx", "bad")}
 
 ptxas, failed, count = sys.argv[1], [], 0

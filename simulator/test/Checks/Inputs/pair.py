@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """pair.py MX-SIM KERNEL.ptx LAUNCH.json KIND[|KIND...] [SEEDS]
 
-A kernel in two variants that differ by as little as can be: lines that begin
-with "//BAD " are part of the bad one, those with "//GOOD " of the good one.
-Under every seed the good one must be clean, without a warning, and the bad one must
-have a finding or a warning of the kind (in another order of warps the mistake may show as another kind),
-and a status that is not 0 unless all that was found are warnings.
-Prints what is said of the bad one under seed 0. Lines of the launch file that
-begin with "//" are left out."""
+Runs two variants of a kernel with a minimal difference: lines that begin
+with "//BAD " belong to the bad variant, lines with "//GOOD " to the good variant.
+Under every seed the good variant must be clean, without a warning. The bad variant
+must cause a finding or a warning of the kind (another order of warps may change the kind),
+and a nonzero status unless all findings are warnings.
+Prints the report of the bad variant under seed 0. Lines of the launch file that
+begin with "//" are skipped."""
 
 import json, os, pathlib, subprocess, sys
 

@@ -1,1 +1,1 @@
-"""Small kernels, one per instruction or mechanism, and what a GPU made of them."""
+"""Small kernels, one per instruction or mechanism, with golden results of a GPU."""

@@ -1,7 +1,7 @@
 """Groups of kernels and their launches. A group is one PTX module; a case is
 one launch of one of its kernels, described by the keys of a launch file
-(simulator/docs/LaunchFile.md). Everything is generated from tables with fixed seeds, by
-the standard library alone, so that any machine makes the same bytes."""
+(simulator/docs/LaunchFile.md). Everything is generated from tables with fixed seeds by
+the standard library alone, so all machines generate the same bytes."""
 
 import json
 import os
@@ -18,7 +18,7 @@ class Case:
 
 
 class Group:
-    """`version` is the PTX ISA version, no higher than the kernels need."""
+    """Kernels of one PTX module. `version` is the PTX ISA version, the lowest that the kernels need."""
 
     def __init__(self, name, version="8.0", target="sm_90a"):
         self.name, self.version, self.target = name, version, target
@@ -36,8 +36,8 @@ class Group:
         self.declarations.append(text)
 
     def entry(self, name, params, body, directives=""):
-        """`params`: "u64 out" and the like. The body may use the registers
-        %p, %h, %r, %rd of 1, 16, 32 and 64 bits, and LABELs of its own."""
+        """Text of an entry. `params` contains declarations such as "u64 out". The body may use
+        the registers %p, %h, %r, %rd of 1, 16, 32 and 64 bits, and its own LABELs."""
         assert name not in self.entries, name
         text = ", ".join(" p_".join(f".param .{p}".rsplit(" ", 1)) for p in params)
         self.entries[name] = (
@@ -64,7 +64,7 @@ class Group:
         launch=None,
         **traits,
     ):
-        """`buffers`: contents as bytes, or a size to be filled with 0xff.
+        """`buffers`: contents as bytes, or a size to fill with 0xff.
         `args`: the name of a buffer, an int (u32), or a launch file's value."""
         assert all(c.name != name for c in self.cases), name
         described = {"kernel": kernel or name, "grid": triple(grid)}
@@ -101,8 +101,8 @@ class Group:
         return case
 
     def elementwise(self, name, body, ins, outs, data, **traits):
-        """One thread per element: operands in %a0, %a1, ..., results in %d0,
-        %d1, ... of the given sizes. `data`: the arrays of operands."""
+        """Kernel with one thread per element: operands in %a0, %a1, ..., results in %d0,
+        %d1, ... of the given sizes. `data` contains the operand arrays."""
         regs = [f".reg .{reg_type(t)} %a{i};" for i, t in enumerate(ins)]
         regs += [f".reg .{reg_type(t)} %d{i};" for i, t in enumerate(outs)]
         params = [f"u64 in{i}" for i in range(len(ins))]
@@ -163,7 +163,7 @@ def load_type(t):
 
 
 def name_of(instruction):
-    """A kernel's name from an instruction's."""
+    """Kernel name for an instruction."""
     return "".join(c if c.isalnum() else "_" for c in instruction)
 
 
@@ -179,7 +179,7 @@ def unpack(size, data):
 
 
 def linear_index(*dimensions):
-    """To %r1 the number of a CTA or thread: special registers `ctaid` (with
+    """Computes the number of a CTA or thread in %r1 from special registers: `ctaid` (with
     nctaid), `tid` (with ntid), slowest first. Uses %r2 and %r3."""
     lines = [f"mov.u32 %r1, %{dimensions[0]};"]
     for name in dimensions[1:]:
@@ -208,14 +208,14 @@ def f32_bits(value):
 
 
 def npy(data):
-    """A .npy file of the bytes."""
+    """Contents of a .npy file with the bytes."""
     head = "{'descr': '|u1', 'fortran_order': False, 'shape': (%d,), }" % len(data)
     head += " " * (63 - (10 + len(head)) % 64) + "\n"
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + data
 
 
 def npy_data(file):
-    """The bytes of the array in a .npy file of version 1."""
+    """Bytes of the array in a .npy file of version 1."""
     return file[10 + struct.unpack_from("<H", file, 8)[0] :]
 
 
@@ -226,8 +226,8 @@ def write_module(group, directory):
 
 
 def write_launch_file(name, cases, directory):
-    """Writes cases of one group as the launches of the launch file NAME.json, beside their
-    module; buffers and maps are called CASE.NAME. Returns the path."""
+    """Writes cases of one group as launches of the launch file NAME.json, beside their
+    module, and returns its path. Buffers and maps are called CASE.NAME."""
     buffers, maps, launches, outputs = {}, {}, [], {}
     for case in cases:
         launch = rename(case.launch, case.name + ".")
@@ -259,7 +259,7 @@ def write_launch_file(name, cases, directory):
 
 
 def rename(value, prefix):
-    """A copy of a part of a launch file, with `prefix` before names of buffers and maps."""
+    """Copies a part of a launch file, with `prefix` before names of buffers and maps."""
     if isinstance(value, list):
         return [rename(v, prefix) for v in value]
     if isinstance(value, dict):

@@ -39,7 +39,7 @@ class LaunchConfig(ctypes.Structure):
 
 
 class KernelError(Exception):
-    """A call of the runtime that did not succeed. After a fault a GPU takes no
+    """Failed call of the runtime. After a fault a GPU accepts no
     further launches from this process."""
 
 
@@ -78,7 +78,7 @@ class Device:
         return self.modules[group.name]
 
     def run(self, case):
-        """The bytes of each output."""
+        """Returns the bytes of each output."""
         module, launch = self.module(case.group), case.launch
         addresses, sizes = {}, {}
         try:
@@ -151,7 +151,7 @@ class Device:
             return (kind * len(values))(*values)
 
         image = (ctypes.c_uint8 * 192)()
-        # The driver wants its result on a multiple of 64 bytes.
+        # The driver requires 64-byte alignment of the result.
         at = -ctypes.addressof(image) % 64
         self.call(
             "mxTensorMapEncodeTiled",
@@ -200,7 +200,7 @@ class Device:
 
 
 def find_library(root):
-    """libmx_runtime: named by MX_RUNTIME_LIBRARY, or the newest one built."""
+    """Loads libmx_runtime, either MX_RUNTIME_LIBRARY or the most recent build."""
     named = os.environ.get("MX_RUNTIME_LIBRARY")
     if named:
         return named

@@ -1,6 +1,6 @@
-"""Golden outputs: per group one xz file, with an index in a line of JSON and the outputs
-after it. An output is kept whole up to 4 KiB, a longer one as its start, a digest of the
-whole, and a checksum of each KiB, which locates a difference."""
+"""Golden outputs: one xz file per group, which contains an index in a line of JSON, then
+the outputs. An output of up to 4 KiB is kept whole. A longer output is kept as its start, a
+digest of the whole, and a checksum of each KiB, which locates a difference."""
 
 import hashlib
 import json
@@ -28,14 +28,14 @@ def digest(data):
 
 
 def is_expected(case, answer):
-    """Whether a case that must fail failed by a fault of its kernel, and another one ran."""
+    """Returns whether the kernel faulted exactly if the case must fail."""
     failed = "error" in answer
     return failed == bool(case.traits.get("fails")) and not answer.get("broken")
 
 
 def update(groups, results):
-    """Replaces the golden data of the groups. A case without a result is noted
-    as one that no GPU has run yet."""
+    """Replaces the golden data of the groups. A case without a result is recorded
+    as not yet run on a GPU."""
     bad = missing = 0
     os.makedirs(DIRECTORY, exist_ok=True)
     for group in groups:
@@ -70,7 +70,7 @@ def update(groups, results):
 
 
 def load(group):
-    """{case: {output: (size, digest, start, checksums)}}, or None."""
+    """Returns {case: {output: (size, digest, start, checksums)}}, or None."""
     try:
         with lzma.open(path_of(group)) as f:
             index = json.loads(f.readline())
@@ -92,7 +92,7 @@ def load(group):
 
 
 def differences(case, name, data, golden, limit):
-    """What is not as it was on the GPU, as lines of text."""
+    """Returns the differences from the GPU's output, as lines of text."""
     size, sha, start, sums = golden
     if digest(data) == sha and len(data) == size:
         return []
@@ -135,7 +135,7 @@ def item_size(case, name):
 
 
 def operands(case, name, i):
-    """The inputs of element `i` of an elementwise kernel."""
+    """Returns the inputs of element `i` of an elementwise kernel."""
     if "sizes" not in case.traits:
         return ""
     texts = []
@@ -149,7 +149,7 @@ def operands(case, name, i):
 
 
 def within_bound(case, name, data, limit):
-    """Lines for the results that a documented error bound does not allow."""
+    """Returns lines for the results outside of a documented error bound."""
     bound = case.traits.get("bound")
     if not bound:
         return []
@@ -159,7 +159,7 @@ def within_bound(case, name, data, limit):
 
 
 def check(groups, cases, results, options):
-    """Prints what differs; the exit status."""
+    """Prints the differences and returns the exit status."""
     bad = equal = within = pending = 0
     for group in groups:
         wanted = [c for c in cases if c.group is group]
@@ -176,7 +176,7 @@ def check(groups, cases, results, options):
             elif not is_expected(case, answer):
                 lines = [answer.get("error", "no error").splitlines()[0]]
             elif golden[case.name] is None:
-                # It runs; what it should give is not known.
+                # The case runs, but its expected result is unknown.
                 pending += 1
                 continue
             else:

@@ -56,7 +56,7 @@ def parse_arguments():
 
 
 def capture(machine, case):
-    """What the kernel prints is an output as well."""
+    """Treats the text printed by the kernel as an output."""
     saved = os.dup(1)
     with tempfile.TemporaryFile() as printed:
         os.dup2(printed.fileno(), 1)
@@ -71,9 +71,9 @@ def capture(machine, case):
 
 
 def worker(options, groups):
-    """Reads "GROUP CASE" lines, answers each with a line of JSON; ends after a
-    failure, since a GPU's context is lost by then."""
-    # What a kernel prints must not mix with the answers.
+    """Reads "GROUP CASE" lines, and answers each with a line of JSON. Ends after a
+    failure, since the GPU's context is then lost."""
+    # Kernel output must not mix with the answers.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     by_name = {(c.group.name, c.name): c for g in groups for c in g.cases}
@@ -136,7 +136,7 @@ class Worker:
 
     def finish(self, answer):
         self.results[self.cases.pop(0)] = answer
-        # A GPU takes no more work from a process after a fault.
+        # After a fault a GPU accepts no more work from a process.
         alive = self.process.poll() is None and "error" not in answer
         if alive and self.cases:
             return self.feed()
@@ -145,7 +145,7 @@ class Worker:
             self.start()
 
     def poll(self):
-        """Reads an answer if there is one, or gives the case up."""
+        """Reads an answer if one is available, or gives the case up."""
         line = self.process.stdout.readline()
         if line:
             return self.finish(json.loads(line))
@@ -163,7 +163,7 @@ class Worker:
 
 
 def simulate_all(options, cases):
-    """As `run_on_gpu`, through mx-sim."""
+    """Same as `run_on_gpu`, through mx-sim."""
     end = time.monotonic() + options.limit
 
     def simulate(batch):
@@ -188,7 +188,7 @@ def run_on_gpu(options, cases):
     for case in cases:
         by_group.setdefault(case.group.name, []).append(case)
     waiting = [Worker(options, c) for c in by_group.values()]
-    # The longest first.
+    # The longest cases first.
     waiting.sort(key=lambda w: len(w.cases))
     running, done = [], []
     end = time.monotonic() + options.limit
@@ -224,7 +224,7 @@ PART = 12 << 20
 
 
 def save(path, results):
-    """Writes FILE.zip, FILE-2.zip and so on, none much longer than 12 MiB."""
+    """Writes FILE.zip, FILE-2.zip and so on, each of about 12 MiB at most."""
     waiting, part = list(results.items()), 1
     while waiting:
         stem, dot = os.path.splitext(path)

@@ -1,4 +1,4 @@
-"""Runs cases through mx-sim, many as launches of one launch file."""
+"""Runs cases through mx-sim, many at once as launches of one launch file."""
 
 import itertools
 import os
@@ -6,13 +6,13 @@ import subprocess
 
 from . import base
 
-# Exit status of mx-sim after a finding or a trap: the faults of a GPU.
+# Exit status of mx-sim after a finding or a trap, which correspond to GPU faults.
 FAULT = 1
 LARGEST_BATCH = 32
 
 
 def batches(cases):
-    """Lists of cases for one process each. A case that fails or prints is alone."""
+    """Splits cases into lists, one per process. A case that fails or prints runs alone."""
 
     def key(case):
         alone = case.traits.get("fails") or "stdout" in case.outputs
@@ -32,8 +32,8 @@ def sums(case):
 
 
 def run(cases, folder, seconds):
-    """{case: {"outputs": {name: bytes}} or {"error": text}} of a batch, with "broken" where
-    the error is no fault of a kernel. The module of the group is in `folder`/GROUP."""
+    """Returns {case: {"outputs": {name: bytes}} or {"error": text}} of a batch, with "broken" if
+    the error is not a fault of a kernel. The module of the group is in `folder`/GROUP."""
     here = os.path.join(folder, cases[0].group.name)
     path = base.write_launch_file(cases[0].name, cases, here)
     command = ["mx-sim", "--quiet", "--jobs=1", "--sums=" + sums(cases[0]), path]

@@ -1,4 +1,4 @@
-// Cooperative groups: the whole grid synchronises between the steps of a scan.
+// Cooperative groups: the whole grid synchronizes between the steps of a scan.
 #include <cooperative_groups.h>
 
 namespace cg = cooperative_groups;

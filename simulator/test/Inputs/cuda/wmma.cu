@@ -1,5 +1,5 @@
-// Matmuls by the warp matrix functions of CUDA, as its samples write them: a
-// warp makes a tile of alpha A B + C, and scales fragments element by element.
+// Matmuls by the warp matrix functions of CUDA, in the style of its samples: a
+// warp computes a tile of alpha A B + C, and scales fragments element by element.
 #include <mma.h>
 
 using namespace nvcuda;

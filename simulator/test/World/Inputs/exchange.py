@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes launch files in which every device sends words to every other one.
+"""Writes launch files in which every device sends words to every other device.
 
-The kernels are in exchange.ptx. Each device has a window [source][word] and,
-for each source, a flag in a line of its own; the receiver sends a flag back
-when it has read an epoch. `prepare DIR DEVICES EPOCHS SENDER RECEIVER [KEY=N]`
-writes DIR/launch.json, `check DIR DEVICES EPOCHS` compares what came.
+The kernels are in exchange.ptx. Each device contains a window [source][word] and,
+for each source, a flag in a separate line; the receiver sends a flag back
+after reading an epoch. `prepare DIR DEVICES EPOCHS SENDER RECEIVER [KEY=N]`
+writes DIR/launch.json, `check DIR DEVICES EPOCHS` compares the received words.
 """
 
 import json
@@ -21,7 +21,7 @@ def source(rank, epoch):
 
 
 def pointers(buffer, devices, rank, stride):
-    """A table of addresses: the line or the row of this rank at each device."""
+    """Table of addresses: the line or the row of this rank at each device."""
     return [{"offset": 8 * d, "buffer": buffer, "device": d, "buffer_offset": rank * stride}
             for d in range(devices)]
 

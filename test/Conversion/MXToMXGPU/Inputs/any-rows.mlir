@@ -1,4 +1,4 @@
-// A matmul with weights of known sizes, of any number of rows.
+// A matmul with weights of static size and a dynamic number of rows.
 
 !a = tensor<?x8192xf8E4M3FN>
 !as = tensor<?x256xf8E8M0FNU, #mx.scale_layout<sf_128x4>>

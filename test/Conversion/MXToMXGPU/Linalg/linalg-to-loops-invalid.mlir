@@ -71,7 +71,7 @@ linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]} 
   linalg.yield %0 : f8E4M3FN
 }
 
-// The body that upstream made has the location of the operation.
+// The body built by upstream has the location of the operation.
 // SET arguments = %a: memref<4x32xf8E4M3FN>, %b: memref<32x8xf8E4M3FN>, %c: memref<4x8xf32>
 // expected-error @below {{'arith.extf' op expected operands and results of}}
 linalg.matmul ins(%a, %b : memref<4x32xf8E4M3FN>, memref<32x8xf8E4M3FN>) outs(%c : memref<4x8xf32>)

@@ -1,7 +1,7 @@
 // RUN: mx-opt %s --split-input-file --mx-linalg-to-loops --verify-diagnostics -o %t
 // RUN: mx-opt %s --split-input-file --mx-linalg-to-loops 2>/dev/null | FileCheck %s
 
-// A thread for each index of the result; the sum is in a register.
+// A thread per result element; the sum is kept in a register.
 // CHECK-LABEL: @sum_of_columns
 // CHECK-SAME:    (%[[X:.*]]: memref<?x?xf32>, %[[Y:.*]]: memref<?xf32>)
 // CHECK:         %[[N:.*]] = memref.dim %[[X]], %c1
@@ -29,7 +29,7 @@ func.func @sum_of_columns(%x: memref<?x?xf32>, %y: memref<?xf32>) {
 
 // -----
 
-// What the reduction kernel and the runtime do is left to them.
+// Operations of the reduction kernel and the runtime stay.
 // CHECK-LABEL: @others
 // CHECK-NOT:     scf.parallel
 // CHECK:         linalg.fill
@@ -50,7 +50,7 @@ func.func @others(%x: memref<8x64xbf16>, %y: memref<8xf32>, %z: memref<8xf32>) {
 
 // -----
 
-// One thread, whose loop carries both results.
+// A single thread, with a loop that carries both results.
 // CHECK-LABEL: @everything
 // CHECK:         scf.parallel (%{{.*}}) = (%c0{{.*}}) to (%c1{{.*}})
 // CHECK:           scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) -> (f32, i32)
@@ -74,7 +74,7 @@ func.func @everything(%x: memref<9xf32>, %y: memref<f32>, %z: memref<i32>) {
 
 // -----
 
-// An index that is not a loop's own moves inside of a thread, where results are in memory.
+// Indices other than the loop's own are constant within a thread if results are in memory.
 // CHECK-LABEL: @scatter
 // CHECK:         scf.parallel
 // CHECK:           scf.for
@@ -106,7 +106,7 @@ func.func @named(%x: memref<8x8xf32>, %y: memref<8x8xf32>) {
 
 // -----
 
-// Copies of parts, and elements.
+// Copies of slices, and of elements.
 // CHECK-LABEL: @part
 // CHECK-SAME:    (%[[X:.*]]: memref<4x?xf6E3M2FN>, %[[Y:.*]]: memref<4x?xf6E3M2FN, strided<[16, 2], offset: 3>>
 // CHECK-DAG:     %[[FROM:.*]] = builtin.unrealized_conversion_cast %[[X]] : {{.*}} to memref<4x?xi8>

@@ -1,6 +1,7 @@
 // RUN: mx-opt %s --split-input-file --convert-mx-to-mxgpu --canonicalize --cse | FileCheck %s
 
-// Fills with zeros are the runtime's. -0.0 has a bit, 2^-127 in E8M0 none.
+// The runtime fills buffers with zero bytes. -0.0 has a nonzero bit; 2^-127 in
+// E8M0 has none.
 
 // CHECK-LABEL: func.func @fill(
 // CHECK-SAME:    %[[A:.*]]: memref<?xf32>, %[[B:.*]]: memref<4x4xbf16>, %[[C:.*]]: memref<4x4xf8E8M0FNU>, %[[D:.*]]: memref<3xi64>, %[[E:.*]]: memref<?x32xf4E2M1FN>)
@@ -31,9 +32,9 @@ func.func @fill(%a: memref<?xf32>, %b: memref<4x4xbf16>, %c: memref<4x4xf8E8M0FN
 
 // -----
 
-// A warp has a row. Whole pieces come first, by loads of 16 bytes; pieces in
-// part, or all where memory is not aligned, count as -0.0 where there is
-// nothing. The order of summation is the same either way.
+// A warp reduces a row. Whole pieces come first, in 16-byte loads; partial
+// pieces, or all pieces of unaligned memory, are padded with -0.0. Both paths
+// sum in the same order.
 
 #matrix = affine_map<(r, c) -> (r, c)>
 #row = affine_map<(r, c) -> (r)>
@@ -88,8 +89,8 @@ func.func @sum(%x: memref<?x?xbf16>, %y: memref<?xf32>) {
 // -----
 
 // Slices of matrices are passed as such: whole pieces are loaded if their rows
-// begin at multiples of 16 bytes. Numbers by row are loaded once, those by
-// column in vectors. Constants are not passed.
+// are 16-byte aligned. Values indexed by row are loaded once, values indexed by
+// column as vectors. Constants are not passed.
 
 #matrix = affine_map<(r, c) -> (r, c)>
 #row = affine_map<(r, c) -> (r)>
@@ -151,7 +152,7 @@ func.func @named(%x: memref<64x64xf32>, %y: memref<64xf32>) {
 
 // -----
 
-// Rows at odd places are read element by element.
+// Rows at odd offsets are read element by element.
 
 #matrix = affine_map<(r, c) -> (r, c)>
 #row = affine_map<(r, c) -> (r)>

@@ -1,7 +1,7 @@
 // RUN: mx-opt %s --convert-mx-to-mxgpu --canonicalize --cse --mxgpu-verify-pipelines --mxgpu-verify-resources | FileCheck %s
 
-// Sums of rows in order: four kernels list the rows of each token, and one adds
-// them up.
+// Sums of rows in order: four kernels list the rows of each token, and a fifth
+// adds them up.
 
 // CHECK-LABEL: func.func @main(
 // CHECK:         gpu.memset
@@ -11,7 +11,8 @@
 // CHECK:         mxgpu.launch @kernels::@main_combine_order
 // CHECK:         mxgpu.launch @kernels::@main_combine grid(
 
-// Atomic additions only number the rows of a token, and give places to tokens.
+// Atomic additions only number the rows of a token and allocate slots for
+// tokens.
 // CHECK-LABEL: mxgpu.kernel @main_combine_count(
 // CHECK:         memref.atomic_rmw addi %{{.*}}, %{{.*}}[%[[TOKEN:.*]]] : (i32, memref<?xi32>) -> i32
 // CHECK-LABEL: mxgpu.kernel @main_combine_start(
@@ -24,8 +25,8 @@
 // CHECK-LABEL: mxgpu.kernel @main_combine_order(
 // CHECK:         scf.for
 // CHECK:           arith.cmpi ult
-// What is added is loaded from those places, four columns at a time where rows
-// are aligned, and stored.
+// The listed rows are loaded, four columns at a time if aligned, and their sum
+// is stored.
 // CHECK-LABEL: mxgpu.kernel @main_combine(
 // CHECK:         mxgpu.tile_scheduler static raster = linear tile [8, 512]
 // CHECK:         vector.load %{{.*}} {alignment = 16 : i64} : memref<150x512xf32>, vector<4xf32>

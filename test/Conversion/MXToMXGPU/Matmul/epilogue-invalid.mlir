@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --convert-mx-to-mxgpu
 
-// What a kernel's epilogue cannot do is said once, at the operation.
+// Each unsupported epilogue gives a single error, at the operation.
 
 // -----
 
@@ -18,7 +18,7 @@ func.func @f(${arguments}) {
 
 // -----
 
-// An operation that is exact elsewhere.
+// An operation that GPUs do not compute exactly.
 // USE function body
 // SET arguments = %a: !a, %s: !s, %y: !y, %f: f32
 mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) epilogue {
@@ -68,7 +68,7 @@ mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) epilogue {
   mx.yield %acc : f32
 }
 
-// A function that no expansion has replaced.
+// A function without an expansion.
 mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) epilogue {
 ^bb0(%acc: f32, %row: index, %column: index):
   // expected-error @below {{'math.exp' op in an epilogue on the GPU: expected elementwise operations}}
@@ -76,7 +76,7 @@ mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) epilogue {
   mx.yield %v : f32
 }
 
-// The transpose of a matrix: no consecutive elements.
+// A transposed matrix: elements are not consecutive.
 // SET arguments = %a: !a, %s: !s, %y: !y, %m: memref<128x128xf32>
 mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) epilogue {
 ^bb0(%acc: f32, %row: index, %column: index):
@@ -85,7 +85,7 @@ mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) epilogue {
   mx.yield %v : f32
 }
 
-// Every other column.
+// Stride two along the columns.
 // SET arguments = %a: !a, %s: !s, %y: !y, %m: memref<256xf32>
 mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) epilogue {
 ^bb0(%acc: f32, %row: index, %column: index):
@@ -95,7 +95,7 @@ mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) epilogue {
   mx.yield %v : f32
 }
 
-// An index that the sum gives.
+// An index computed from the sum.
 // SET arguments = %a: !a, %s: !s, %y: !y, %m: memref<256xf32>
 mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) epilogue {
 ^bb0(%acc: f32, %row: index, %column: index):
@@ -106,7 +106,7 @@ mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) epilogue {
   mx.yield %v : f32
 }
 
-// Elements that no kernel reads.
+// An unsupported layout.
 // SET arguments = %a: !a, %s: !s, %y: !y, %m: memref<128xf32, affine_map<(d0) -> (d0 floordiv 2, d0 mod 2)>>
 mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) epilogue {
 ^bb0(%acc: f32, %row: index, %column: index):
@@ -115,7 +115,7 @@ mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) epilogue {
   mx.yield %v : f32
 }
 
-// Types that no register holds.
+// Types without registers.
 // SET arguments = %a: !a, %s: !s, %y: !y, %q: f8E4M3FN
 mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) epilogue {
 ^bb0(%acc: f32, %row: index, %column: index):
@@ -124,7 +124,7 @@ mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) epilogue {
   mx.yield %v : f32
 }
 
-// The same, made inside.
+// The same type, created in the region.
 mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) epilogue {
 ^bb0(%acc: f32, %row: index, %column: index):
   // expected-error @below {{'arith.truncf' op in an epilogue on the GPU: expected operands and results of f16, bf16, f32, f64, i1, i8, i16, i32, i64 or index, found 'f8E5M2'}}

@@ -1,10 +1,10 @@
 // RUN: mx-opt %s -split-input-file --convert-mx-to-mxgpu --canonicalize --cse 2>%t | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK --input-file %t
 
-// A region on vectors: what depends on the row alone is computed before the
-// loop over columns; a bias and a residual are read in vectors where all columns
-// exist, else element by element, none of them outside. Of rows that do not exist
-// the residual is not read: it may be the result, where others write meanwhile.
+// A vectorized region: row-dependent values are computed before the loop over
+// columns; a bias and a residual are loaded as vectors if all columns exist, else
+// element by element within bounds. The residual is not read beyond the last row:
+// it may alias the result, which other CTAs write meanwhile.
 
 // CHECK-LABEL: func.func @region(
 // CHECK:         mxgpu.launch @kernels::@region_matmul grid(%{{.*}}) args(%{{.*}}, %arg7, %arg4, %arg5, %arg6 :
@@ -69,7 +69,7 @@ func.func @region(%a: !a, %as: !s, %b: !a, %bs: !s, %bias: memref<?xf32>, %scale
 
 // -----
 
-// The sum is added to what the result holds in one rounding, if there is one.
+// The sum is added to the previous result with a single rounding.
 
 // CHECK-LABEL: mxgpu.kernel @accumulate_matmul(
 // CHECK:         %[[SUM_SUMS:.*]] = mxgpu.load_accumulator
@@ -89,8 +89,9 @@ func.func @accumulate(%a: !a, %s: !s, %alpha: f32, %y: memref<128x128xf16>) {
 
 // -----
 
-// Through shared memory: no question is asked, and nothing is read of the result
-// to add to it. Where nothing was multiplied -0 is added, which changes nothing.
+// Stores through shared memory need no bounds checks, and the copy engine adds
+// to the result without a load. An empty reduction adds -0, which changes
+// nothing.
 
 // CHECK-LABEL: func.func @staged(
 // CHECK-SAME:    %[[Y:[a-z0-9]*]]: memref<130x72xf32>
@@ -124,7 +125,7 @@ func.func @staged(%a: !a, %as: !as, %b: !b, %bs: !bs, %y: memref<130x72xf32>) {
 
 // -----
 
-// What the copy engine cannot do is done from registers.
+// Results unsupported by the copy engine are stored from registers.
 
 // REMARK: remark: epilogue = direct instead of tma_store: expected rows of a multiple of 16 bytes, found 142; pad the result to 144 bytes a row
 // CHECK-LABEL: mxgpu.kernel @rows_matmul(

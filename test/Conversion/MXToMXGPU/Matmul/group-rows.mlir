@@ -1,6 +1,6 @@
 // RUN: mx-opt %s --convert-mx-to-mxgpu --canonicalize --cse --mxgpu-verify-pipelines --mxgpu-verify-resources | FileCheck %s
 
-// A counting sort in four kernels. Atomic additions only count.
+// A counting sort in four kernels. Atomic additions are only used to count.
 
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME:      %[[IDS:.*]]: memref<?x8xi32>, %[[ROWS:[^:]*]]: memref<?xi32>, %[[SLOTS:[^:]*]]: memref<?xi32>, %[[ENDS:[^:]*]]: memref<32xi32>, %[[COUNT:[^:]*]]: memref<i32>)

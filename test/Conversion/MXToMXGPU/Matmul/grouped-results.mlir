@@ -1,7 +1,7 @@
 // RUN: mx-opt %s --convert-mx-to-mxgpu --canonicalize --cse --mxgpu-overlap-epilogues --canonicalize --cse --mxgpu-verify-pipelines --mxgpu-verify-resources | FileCheck %s
 
-// What grouped matmuls of rows can write: sums of parts, quantized, and rows
-// of the result that a list names.
+// Results of grouped matmuls of rows: sums of parts, quantized results, and rows
+// scattered to the result rows named by a list.
 
 !a = memref<300x256xf8E4M3FN>
 !as = memref<6x2x32x4x4xf8E8M0FNU>
@@ -14,8 +14,8 @@
 // CHECK:         mxgpu.tile_scheduler groups({{.*}} tile [256, 128] ragged(
 // CHECK-SAME:      of(%c300, %c256, %c256)
 
-// The columns of a row are read together from both parts: first those that the
-// next accumulator shares. Four scales of a row are one word.
+// The columns of a row are read from both parts together, starting with columns
+// shared with the next accumulator. Four scales of a row form one word.
 // CHECK:         mxgpu.role @epilogue
 // CHECK:           %[[STAGE:.*]], %[[D:.*]] = mxgpu.consumer_wait %acc
 // CHECK:           %[[WORD:.*]] = scf.for %[[PLACE:.*]] = %c0 to %c64 step %c32 iter_args(
@@ -55,7 +55,7 @@ func.func @parts(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %e: !a, 
   return
 }
 
-// Rows that the list does not name, or that do not exist, are left out.
+// Rows that the list omits, or that do not exist, are not stored.
 // CHECK-LABEL: mxgpu.kernel @scatter_grouped_matmul(
 // CHECK:         mxgpu.role @epilogue
 // CHECK:           %[[LISTED:.*]] = memref.load %[[LIST:.*]][%{{.*}}] : memref<300xi32>
@@ -70,7 +70,7 @@ func.func @scatter(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %to: m
   return
 }
 
-// Groups that have the first rows of matrices: nothing is packed.
+// Expert groups in the first rows of their matrices: nothing is packed.
 // CHECK-LABEL: mxgpu.kernel @masked_grouped_matmul(
 // CHECK:         mxgpu.tile_scheduler groups({{.*}} ragged(%{{.*}} : memref<4xi32>) stride(%c200) of(%c800, %c512, %c256)
 // CHECK:         mxgpu.role @load

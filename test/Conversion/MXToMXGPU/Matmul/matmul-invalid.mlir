@@ -1,7 +1,8 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --convert-mx-to-mxgpu
 
-// What has no kernel is refused at the operation, with what is supported.
+// Matmuls without a kernel are errors at the operation that list the supported
+// cases.
 
 // -----
 
@@ -33,7 +34,7 @@ mx.matmul ins(%a, %s, %b, %s : !a, !s, memref<128x64xf4E2M1FN>, !s) outs(%y : !y
 // expected-error @below {{'mx.matmul' op expected a to be a matrix with identity layout on the GPU, found 'memref<128x64xf8E4M3FN, strided<[1, 128]>>'}}
 mx.matmul ins(%b, %s, %a, %s : memref<128x64xf8E4M3FN, strided<[1, 128]>>, !s, !a, !s) outs(%y : !y)
 
-// Rows that lie apart, but not where the copy engine finds them.
+// Strided rows, misaligned for the copy engine.
 // SET arguments = %a: !a, %s: !s, %y: !y, %b: memref<128x64xf8E4M3FN, strided<[136, 1]>>
 // expected-error @below {{'mx.matmul' op expected rows of b at a stride of a multiple of 16 elements, at least 64, on the GPU, found 136}}
 // expected-note @below {{the nearest are 128 and 144}}
@@ -45,7 +46,7 @@ mx.matmul ins(%a, %s, %b, %s : !a, !s, memref<128x64xf8E4M3FN, strided<[136, 1]>
 // expected-note @below {{the nearest is 64}}
 mx.matmul ins(%b, %s, %a, %s : memref<128x64xf8E4M3FN, strided<[32, 1]>>, !s, !a, !s) outs(%y : !y)
 
-// Of 6 bits, which are packed first.
+// 6-bit elements, which must be packed first.
 // SET arguments = %a: !a, %s: !s, %y: !y, %b: memref<128x64xf6E2M3FN, strided<[128, 1]>>
 // expected-error @below {{'mx.matmul' op expected a to be a matrix with identity layout on the GPU, found 'memref<128x64xf6E2M3FN, strided<[128, 1]>>'}}
 mx.matmul ins(%b, %s, %a, %s : memref<128x64xf6E2M3FN, strided<[128, 1]>>, !s, !a, !s) outs(%y : !y)
@@ -90,7 +91,7 @@ mx.grouped_matmul ragged = rows
 // -----
 
 // CASES
-// Scales that the tensor cores would not read.
+// A scale layout that the tensor cores do not read.
 !a = memref<300x256xf8E4M3FN>
 !as = memref<6x2x32x4x4xf8E8M0FNU>
 !b = memref<4x256x256xf8E4M3FN>
@@ -103,7 +104,7 @@ func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %e: memre
   return
 }
 
-// Scales of 96 columns are no word.
+// Scales of 96 columns do not fill a word.
 !a = memref<300x256xf8E4M3FN>
 !as = memref<6x2x32x4x4xf8E8M0FNU>
 !b = memref<4x96x256xf8E4M3FN>
@@ -116,7 +117,7 @@ func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %e: memre
   return
 }
 
-// Each part has a tile of scales.
+// Each split must have a whole tile of scales.
 !a = memref<300x256xf8E4M3FN>
 !as = memref<6x2x32x4x4xf8E8M0FNU>
 !b = memref<4x512x256xf8E4M3FN>
@@ -132,7 +133,7 @@ func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %e: memre
   return
 }
 
-// Three parts are no two halves.
+// Three splits cannot be halved.
 !a = memref<300x256xf8E4M3FN>
 !as = memref<6x2x32x4x4xf8E8M0FNU>
 !b = memref<4x384x256xf8E4M3FN>
@@ -148,7 +149,7 @@ func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %e: memre
   return
 }
 
-// Rows of the list are adjacent.
+// Rows of the index list must be adjacent.
 !a = memref<300x256xf8E4M3FN>
 !as = memref<6x2x32x4x4xf8E8M0FNU>
 !b = memref<4x256x256xf8E4M3FN>

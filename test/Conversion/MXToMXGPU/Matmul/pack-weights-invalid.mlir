@@ -19,8 +19,8 @@ func.func @main(%w: !w, %p: memref<1x1x128x32xf8E4M3FN>) {
 
 // -----
 
-// Kernels read weights in tiles where A has no scales, and k_order in the
-// schedules that say so.
+// Kernels read packed weights if A is unscaled, and k_order only with schedules
+// that specify it.
 
 !a = memref<128x64xf8E4M3FN>
 !w = memref<2x1x128x32xf8E4M3FN>
@@ -60,7 +60,7 @@ func.func @block(%x: !x, %b: !a, %s: !s, %y: !y) {
 
 // -----
 
-// Matmuls take whole packed matrices.
+// Matmuls read whole packed matrices.
 
 !x = memref<128x64xbf16>
 !w = memref<2x1x128x32xf8E4M3FN, strided<[8192, 4096, 32, 1]>>

@@ -1,7 +1,8 @@
 // RUN: mx-opt %s -split-input-file -verify-diagnostics --convert-mx-to-mxgpu="chip=sm_90a"
 // RUN: mx-opt %s -split-input-file -verify-diagnostics --convert-mx-to-mxgpu="chip=sm_100a"
 
-// The tensor core multiplies f16 by f16 only, which does not hold all weights.
+// The tensor core multiplies f16 only by f16, which cannot represent all
+// weights.
 
 !x = memref<128x64xf16>
 !w = memref<128x64xf8E4M3FN>
@@ -15,7 +16,7 @@ func.func @main(%x: !x, %w: !w, %ws: !ws, %y: !y) {
 
 // -----
 
-// The copy engine takes rows at multiples of 16 bytes.
+// The copy engine requires rows at multiples of 16 bytes.
 
 !x = memref<128x64xbf16, strided<[68, 1]>>
 !w = memref<128x64xf8E4M3FN>

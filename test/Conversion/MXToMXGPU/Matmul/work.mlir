@@ -1,7 +1,7 @@
 // RUN: mx-opt %s -split-input-file -verify-diagnostics --convert-mx-to-mxgpu --canonicalize --cse | FileCheck %s
 
 // Cluster launch control: a CTA for each of the 2 x 3 tiles, however many run
-// at once. Every role goes on by the answers that one of them asks for.
+// at once. One role queries the next unit, and all roles use the response.
 
 // CHECK-LABEL: func.func @clc(
 // CHECK-NOT:     mxgpu.sm_count
@@ -39,8 +39,8 @@ func.func @clc(%x: !x, %xs: !xs, %w: !w, %ws: !ws, %y: memref<256x384xbf16>) {
 
 // -----
 
-// A reduction in 3 parts: of tiles that are whole, one below the other in
-// memory of their own, and then added in order. Only the sum is finished.
+// A reduction in 3 parts: whole partial tiles, stacked in a workspace, and then
+// added in order. The epilogue applies to the sum only.
 
 // CHECK-LABEL: func.func @split(
 // CHECK-SAME:    %{{.*}}: memref<130x512xf8E4M3FN>, {{.*}}, %[[Y:[^:]*]]: memref<130x300xbf16>, %[[ALPHA:[^:]*]]: f32)

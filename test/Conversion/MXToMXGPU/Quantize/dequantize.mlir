@@ -1,6 +1,6 @@
 // RUN: mx-opt %s -split-input-file --convert-mx-to-mxgpu --canonicalize --cse | FileCheck %s
 
-// Dequantize: 512 threads hold 8 elements each of 4 rows, and their scales.
+// Dequantize: 512 threads hold 8 elements of 4 rows each, and their scales.
 
 // CHECK-LABEL: func.func @dequantize(
 // CHECK-SAME:    %[[Q:.*]]: memref<?x?xf4E2M1FN>, %[[S:.*]]: memref<?x?x32x4x4xf8E4M3FN>, %[[X:.*]]: memref<?x?xf16>, %[[G:.*]]: f32)
@@ -35,8 +35,8 @@ func.func @dequantize(%q: memref<?x?xf4E2M1FN>, %s: memref<?x?x32x4x4xf8E4M3FN>,
 
 // -----
 
-// Two that follow each other are one kernel: the tiles of the second come after
-// those of the first. Matrices of a batch have whole tiles of scales.
+// Two adjacent dequantizers become one kernel: the tiles of the second follow
+// those of the first. Each matrix of a batch has whole tiles of scales.
 
 // CHECK-LABEL: func.func @dequantize_both(
 // CHECK:         mxgpu.launch @kernels::@dequantize_both_dequantize grid(%c8) args(
@@ -62,8 +62,8 @@ func.func @dequantize_both(%q: memref<256x64xf8E4M3FN>, %s: memref<2x1x32x4x4xf8
 
 // -----
 
-// Groups of columns have tiles of them, which the scheduler takes for rows, for
-// both tensors: tiles of the second come after those of the first.
+// Groups of columns are scheduled like groups of rows, for both tensors: tiles
+// of the second follow those of the first.
 
 // CHECK-LABEL: func.func @dequantize_segments(
 // CHECK:         mxgpu.launch @kernels::@dequantize_segments_dequantize grid(%c55) args(
@@ -88,7 +88,7 @@ func.func @dequantize_segments(%q: memref<200x896xf8E4M3FN>, %s: memref<2x7x32x4
 
 // -----
 
-// Other groups are divided elsewhere.
+// Different expert groups are not fused.
 
 // CHECK-LABEL: func.func @dequantize_other_segments(
 // CHECK-COUNT-2: mxgpu.launch

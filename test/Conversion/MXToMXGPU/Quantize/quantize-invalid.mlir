@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --convert-mx-to-mxgpu
 
-// A tile would have columns of two values.
+// A tile would contain columns of two values.
 !a = memref<128x192xf8E4M3FN>
 !s = memref<128x6xf8E8M0FNU>
 func.func @main(%x: memref<128x96xbf16>, %e: !a, %s: !s) {
@@ -28,7 +28,7 @@ func.func @f(${arguments}) {
 
 // -----
 
-// Rows that the copy engine cannot take.
+// Row stride that the copy engine does not support.
 // USE function body
 // SET arguments = %x: memref<128x60xbf16>, %e: memref<60x128xf8E4M3FN>, %s: memref<1x1x32x4x4xf8E8M0FNU>
 // expected-error @below {{'mx.fused_quantize' op expected dimension 1 of input to be a multiple of 8 with axes [0] on the GPU, found 60: pad it to 64}}
@@ -89,7 +89,7 @@ mx.fused_quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<64x128xf8E4
 // expected-error @below {{'mx.fused_quantize' op expected a schedule whose threads, by axes, are whole warps and divide the 256 fragments of the rows of a stage, found 96 for an axis}}
 mx.fused_quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<64x128xf8E4M3FN>, !s) axes = [0] {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 96>}
 
-// NVFP4's blocks of 16 may leave rows that the copy engine cannot store.
+// Blocks of 16 (NVFP4) may give rows that the copy engine cannot store.
 // SET arguments = %x: memref<48x64xbf16>, %e: memref<64x48xf4E2M1FN>, %s: memref<64x3xf8E4M3FN>, %g: f32
 // expected-error @below {{'mx.fused_quantize' op expected dimension 1 of elements to be a multiple of 32 with axes [0] on the GPU, found 48: pad it to 64}}
 mx.fused_quantize ins(%x : memref<48x64xbf16>) global_scale(%g) outs(%e, %s : memref<64x48xf4E2M1FN>, memref<64x3xf8E4M3FN>) axes = [0] block_size = 16
@@ -100,7 +100,7 @@ mx.fused_quantize ins(%x : !x) outs(%e, %s : memref<2x128x64xf8E4M3FN>, memref<2
 
 // -----
 
-// A region does not know its matrix.
+// A region has no matrix index.
 !x = memref<2x128x64xbf16>
 func.func @main(%x: !x, %e: memref<2x128x64xf8E4M3FN>, %s: memref<2x1x1x32x4x4xf8E8M0FNU>) {
   // expected-error @below {{'mx.fused_quantize' op expected a matrix with a prologue on the GPU, found 'memref<2x128x64xbf16>'}}
@@ -152,7 +152,7 @@ func.func @main(%x: !x, %f: memref<128x2xf8E8M0FNU>, %e: !a, %s: !s) {
   return
 }
 
-// The threads that compute what is quantized come on top.
+// The limit of threads includes the prologue's threads.
 !x = memref<128x128xf32>
 !q = memref<128x128xf8E4M3FN>
 !s = memref<1x1x32x4x4xf8E8M0FNU>
@@ -167,7 +167,7 @@ func.func @main(%x: !x, %q: !q, %s: !s) {
   return
 }
 
-// They read 8 columns at a time, where a copy takes 16 bytes.
+// The prologue reads 8 columns at a time, a copy 16 bytes.
 !x = memref<128x12xf32>
 !q = memref<12x128xf8E4M3FN>
 !s = memref<1x1x32x4x4xf8E8M0FNU>
@@ -177,7 +177,7 @@ func.func @main(%x: !x, %n: memref<128xi32>, %q: !q, %s: !s) {
   return
 }
 
-// What a prologue may hold is what an epilogue may.
+// A prologue supports the operations of an epilogue.
 !x = memref<128x128xbf16>
 !q = memref<128x128xf8E4M3FN>
 !s = memref<1x1x32x4x4xf8E8M0FNU>
@@ -211,12 +211,12 @@ func.func @main(%x: memref<128x256xbf16>, %o: memref<2xi32>, %e: !a, %s: memref<
 // -----
 
 // CASES function body
-// One warp cannot serve both axes.
+// One warp cannot process both axes.
 // SET arguments = %x: memref<128x64xbf16>, %e: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU>, %et: memref<64x128xf8E4M3FN>, %st: memref<64x4xf8E8M0FNU>
 // expected-error @below {{'mx.fused_quantize' op expected a schedule whose threads, by axes, are whole warps and divide the 512 fragments of the rows of a stage, found 16 for an axis}}
 mx.fused_quantize ins(%x : memref<128x64xbf16>) outs(%e, %s, %et, %st : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>, memref<64x128xf8E4M3FN>, memref<64x4xf8E8M0FNU>) axes = [1, 0] {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 32, vector = 32>}
 
-// A vector would have two scales.
+// A vector would span two scales.
 // SET arguments = %x: memref<128x64xf4E2M1FN>, %n: memref<128x4xf8E4M3FN>, %e: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU>
 // expected-error @below {{'mx.fused_quantize' op expected a schedule with vectors of at most 16 elements, a block, found 32}}
 mx.fused_quantize ins(%x : memref<128x64xf4E2M1FN>) input_scales(%n : memref<128x4xf8E4M3FN>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>)

@@ -1,8 +1,8 @@
 // RUN: mx-opt %s --convert-mx-to-mxgpu --canonicalize --cse --mxgpu-verify-pipelines --mxgpu-verify-resources | FileCheck %s
 // RUN: mx-opt %s --convert-mx-to-mxgpu --convert-mxgpu-host-to-gpu | FileCheck %s --check-prefix=BYTES
 
-// Quantizers along columns go through shared memory: one thread loads a tile,
-// the others read it in fragments, and bulk copies store what they leave.
+// Quantizers along columns use shared memory. One thread loads a tile, the other
+// threads read fragments, and bulk copies store the results.
 
 // CHECK-DAG: !map = !mxgpu.tensor_map<128x64xbf16, sw128>
 // CHECK-DAG: !map{{[0-9]+}} = !mxgpu.tensor_map<1x128x64xbf16, sw128>
@@ -21,7 +21,7 @@ func.func @columns(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x
   return
 }
 
-// 256 bytes of a row are promoted if all rows begin at multiples of them.
+// Tensor maps promote L2 accesses to 256 bytes if all rows are 256-byte aligned.
 
 // CHECK-LABEL: func.func @aligned_rows(
 // CHECK:         mxgpu.encode_tensor_map %arg0 : memref<?x384xbf16> -> !map
@@ -116,7 +116,7 @@ func.func @squares(%x: memref<?x?xbf16>, %seed: i64, %e: memref<?x?xf8E4M3FN>, %
   return
 }
 
-// Matrices of a batch have maps of rank 3, and tiles of their own.
+// The matrices of a batch use rank-3 tensor maps and are tiled separately.
 // CHECK-LABEL: func.func @batch(
 // CHECK-DAG:     mxgpu.require %{{.*}}, "expected dimension 0 of elements to be %lld, found %lld"
 // CHECK-DAG:     mxgpu.require %{{.*}}, "expected dimension 1 of input to be a multiple of 32, found %lld; the nearest are %lld and %lld"
@@ -140,7 +140,7 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
   return
 }
 
-// Along columns only, tiles below each other come one after the other.
+// A quantizer along columns alone visits vertically adjacent tiles in sequence.
 // CHECK-LABEL: mxgpu.kernel @columns_quantize(
 // CHECK-SAME:    %[[X:.*]]: !map, %[[Q:.*]]: !map1, %[[F:.*]]: memref<?x?x32x4x4xf8E8M0FNU>, %[[M:.*]]: index, %[[K:.*]]: index)
 // CHECK-SAME:    quantize_schedule(<tile = [128, 128], threads = 256, vector = 32, ctas = 4, raster = columns>) min_ctas(4) {
@@ -173,7 +173,7 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK:             mxgpu.bulk_store %columns_scales tile(0) to %[[F]][%[[I]], %[[J]]]
 // CHECK-NEXT:        mxgpu.producer_commit %columns_stage
 
-// A tile that is read once gives both, by a role for each axis.
+// Quantizing along both axes reads a tile once. Each axis uses a separate role.
 // CHECK-LABEL: mxgpu.kernel @both_quantize(
 // CHECK:         mxgpu.role @quantize_rows warps(4)
 // CHECK:             %rows_stage, %[[ROWS:.*]], %rows_scales = mxgpu.producer_acquire %rows :
@@ -194,8 +194,8 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK:             mxgpu.bulk_store %columns_scales
 // CHECK-NEXT:        mxgpu.producer_commit %columns_stage
 
-// Groups have tiles of rows of their own. Where one ends, its rows are stored by
-// threads, and transposed, zeros follow.
+// Ragged expert groups do not share tiles of rows. Threads store the last rows of
+// an expert group, and pad the transposed result with zeros.
 // CHECK-LABEL: mxgpu.kernel @ragged_quantize(
 // CHECK-SAME:    %[[OFFSETS:[a-z0-9]+]]: memref<4xi32>)
 // CHECK:         %scheduler = mxgpu.tile_scheduler single raster = columns tile [128, 128] ragged(%[[OFFSETS]] : memref<4xi32>)
@@ -219,8 +219,8 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK:             mxgpu.quantize_columns %[[INPUT]] rows(%[[LEFT]])
 // CHECK:             mxgpu.tma_store %[[COLUMNS]] to %{{.*}}[%column, %row]
 
-// A tile in four parts: rows are stored part by part, columns and scales as a
-// whole, as far as there are such tiles. CTAs draw numbers.
+// A tile is divided into four parts. Rows are stored part by part; columns and
+// scales once per tile, while full tiles remain. CTAs take units from a counter.
 // CHECK-LABEL: mxgpu.kernel @parts_quantize(
 // CHECK-SAME:    %[[COUNTER:[a-z0-9]+]]: memref<1xi32>) quantize_schedule(<tile = [256, 256], threads = 256, vector = 32, stage_rows = 64, stages = 3, atomic_counter = true>)
 // CHECK:         %scheduler = mxgpu.tile_scheduler atomic_counter(%numbers, %[[COUNTER]] :
@@ -261,8 +261,8 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK:           mxgpu.bulk_store %columns_scales tile(3) to %{{.*}} when(%{{.*}})
 // CHECK-NEXT:      mxgpu.producer_commit %columns_stage
 
-// A prologue's threads take the place of the copies: what they compute, 0 where
-// the tensor ends, is in shared memory once for both axes.
+// The threads of the prologue replace the copies. They store their results to
+// shared memory once for both axes, padded with zeros beyond the tensor.
 // CHECK-LABEL: mxgpu.kernel @swiglu_quantize(
 // CHECK-SAME:    %[[GATE:[a-z0-9_]+]]: memref<?x?xbf16>, %[[UP:[a-z0-9_]+]]: memref<?x?xbf16>, %[[W:[a-z0-9_]+]]: memref<?xf32>,
 // CHECK-SAME:    quantize_schedule(<tile = [128, 128], threads = 256, vector = 32, stages = 2, atomic_counter = true>)
@@ -289,8 +289,8 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK:               mxgpu.load_shared %x at[%{{.*}}, %{{.*}}] : {{.*}} -> vector<32x2xbf16>
 // CHECK:             mxgpu.consumer_release %in_stage
 
-// Bulk copies bring a prologue's inputs: stages of both, each for all threads that
-// compute.
+// Bulk copies load both inputs of the prologue into stages, and all computing
+// threads read them.
 // CHECK-LABEL: mxgpu.kernel @copied_quantize(
 // CHECK-SAME:    %[[GATE_MAP:[a-z0-9_]+]]: !map{{[0-9]*}}, %[[UP_MAP:[a-z0-9_]+]]: !map{{[0-9]*}},
 // CHECK-SAME:    quantize_schedule(<tile = [256, 128], threads = 128, vector = 32, stage_rows = 64, stages = 2, atomic_counter = true, input_stages = 3>)
@@ -310,8 +310,8 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK:             mxgpu.consumer_release %sources_stage
 // CHECK-NEXT:        mxgpu.producer_commit %in_stage
 
-// Threads of one axis find the largest magnitude of a tile, and raise it when
-// all that the tile gives is under way.
+// The threads of one axis compute the largest magnitude of a tile. They update
+// the result after they issue the stores of the tile.
 // CHECK-LABEL: mxgpu.kernel @amax_quantize(
 // CHECK-SAME:    %[[RESULT:[a-z0-9]+]]: memref<f32>)
 // CHECK:         mxgpu.role @quantize_rows
@@ -329,7 +329,7 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK-NOT:         magnitude
 // CHECK:             mxgpu.producer_commit
 
-// Of a tile in parts, those of each part.
+// If tiles are divided into parts, the maximum is computed for each part.
 // CHECK-LABEL: mxgpu.kernel @amax_parts_quantize(
 // CHECK:         mxgpu.role @quantize_rows
 // CHECK:             mxgpu.for_each_k
@@ -337,8 +337,8 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK:               mxgpu.producer_commit %slabs_stage
 // CHECK:               mxgpu.atomic_max
 
-// Lanes share the maximum of a square; both orientations draw the number of an
-// element.
+// Lanes share the maximum of a square block. Both orientations use the same
+// random number for an element.
 // CHECK-LABEL: mxgpu.kernel @squares_quantize(
 // CHECK-SAME:    %[[M:[a-z0-9_]+]]: index, %[[K:[a-z0-9_]+]]: index, %[[SEED:[a-z0-9_]+]]: i64)
 // CHECK:         mxgpu.role @quantize_rows
@@ -350,8 +350,8 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK:         mxgpu.role @quantize_columns
 // CHECK:               mxgpu.quantize_columns %{{.*}} seed(%[[SEED]] at %{{.*}} by %[[K]]) scale_rounding = ceil lanes(16)
 
-// Several values have fields of their own. Gathered rows that do not exist are
-// zeros too.
+// Each of several values is stored in a separate field. Gathered rows out of
+// bounds are filled with zeros.
 // CHECK-LABEL: mxgpu.kernel @gradients_quantize(
 // CHECK-SAME:    %[[X:[a-z0-9_]+]]: memref<?x?xbf16>, %[[N:[a-z0-9_]+]]: memref<?xi64>,
 // CHECK-SAME:    quantize_schedule(<tile = [128, 128], threads = 128, vector = 32, raster = columns>)

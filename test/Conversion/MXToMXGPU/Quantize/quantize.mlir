@@ -1,7 +1,7 @@
 // RUN: mx-opt %s -split-input-file --convert-mx-to-mxgpu --canonicalize --cse | FileCheck %s
 
-// A quantizer has no rings. 64 threads hold 8 elements each of 4 rows at a time:
-// a row is that of 16 lanes, a block that of 4. All loads come first.
+// A quantizer without rings. 64 threads each hold 8 elements of 4 rows at a
+// time: 16 lanes share a row, 4 lanes a block. Loads come first.
 
 // CHECK-LABEL: func.func @quantize(
 // CHECK:         "expected dimension 1 of input to be a multiple of 32, found %lld; the nearest are %lld and %lld"
@@ -74,8 +74,8 @@ func.func @nvfp4(%x: memref<?x?xbf16>, %e: memref<?x?xf4E2M1FN>, %s: memref<?x?x
 
 // -----
 
-// The largest magnitude of all that a thread holds, raised once a tile. NVFP4
-// finds maxima in a way of its own.
+// The largest magnitude in a thread's registers, updated once per tile. NVFP4
+// finds maxima separately.
 
 // CHECK-LABEL: func.func @quantize_and_amax(
 // CHECK:         %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
@@ -106,8 +106,8 @@ func.func @nvfp4_and_amax(%x: memref<?x?xbf16>, %g: f32, %e: memref<?x?xf4E2M1FN
 
 // -----
 
-// A prologue is inlined on what a thread has loaded of the inputs, gathered
-// rows of them; where there is nothing, it is 0 that is quantized.
+// A prologue is inlined on loaded inputs, or on gathered rows of inputs;
+// elements out of bounds are 0 after the prologue.
 
 // CHECK:         "expected dimension 0 of input to be %lld, found %lld"
 // CHECK-LABEL: mxgpu.kernel @prologue_quantize(
@@ -149,7 +149,7 @@ func.func @prologue(%x: memref<?x256xbf16>, %y: memref<?x256xf32>, %n: memref<?x
 
 // -----
 
-// Of a quantized input codes and scales are read, all before the first are used.
+// Codes and scales of a quantized input are loaded before the first use.
 
 // CHECK-LABEL: func.func @requantize(
 // CHECK:         "expected dimension 0 of input_scales to be %lld, found %lld"
@@ -179,7 +179,7 @@ func.func @requantize(%x: memref<?x?xf4E2M1FN>, %s: memref<?x?xf8E4M3FN>, %y: me
 
 // -----
 
-// Rows of an input that is passed on go from registers to memory as they are.
+// Rows of a forwarded input are copied from registers to memory.
 
 // CHECK-LABEL: mxgpu.kernel @pass_rows_quantize(
 // CHECK-SAME:    %[[X:[^:]*]]: memref<?x?xf8E4M3FN>, %[[S:[^:]*]]: memref<?x?xf8E8M0FNU>, %[[E:[^:]*]]: memref<?x?xf8E4M3FN>, %[[F:[^:]*]]: memref<?x?xf8E8M0FNU>
@@ -197,7 +197,8 @@ func.func @pass_rows(%x: memref<?x?xf8E4M3FN>, %s: memref<?x?xf8E8M0FNU>, %e: me
 
 // -----
 
-// For columns threads compute numbers; those of the rows do not wait for them.
+// Threads compute values for the columns; the rows do not wait for these
+// threads.
 
 // CHECK-LABEL: mxgpu.kernel @pass_both_quantize(
 // CHECK:         %[[RING:.*]] = mxgpu.ring "in"
@@ -225,7 +226,7 @@ func.func @pass_both(%x: memref<?x?xf8E4M3FN>, %s: memref<?x?xf8E8M0FNU>, %i: me
 
 // -----
 
-// Where only rows are written, there are no numbers.
+// Row-only quantizers need no values.
 
 // CHECK-LABEL: mxgpu.kernel @pass_groups_quantize(
 // CHECK-NOT:     mxgpu.ring "in"

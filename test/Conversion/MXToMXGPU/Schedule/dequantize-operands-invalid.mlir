@@ -7,7 +7,7 @@
 !s = tensor<2x2x32x4x4xf8E8M0FNU>
 !y = tensor<256x256xf32>
 func.func @numbers(%a: !a, %b: !b, %s: !s, %y: !y) -> !y {
-  // expected-error @below {{expected a with scales for workspace = a, found it without: it is multiplied as it is}}
+  // expected-error @below {{expected scales of a with workspace = a, found none: leave out the workspace}}
   %0 = mx.matmul ins(%a, %b, %s : !a, !b, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], workspace = a>} -> !y
   return %0 : !y
 }

@@ -1,7 +1,7 @@
 // RUN: mx-opt %s -split-input-file --mx-materialize-layouts --mx-dequantize-operands=chip=sm_90a | FileCheck %s
 // RUN: mx-opt %s -split-input-file --mx-to-mxgpu=chip=sm_90a -o /dev/null
 
-// The rest of the schedule is that of the matmul that remains.
+// The remaining matmul keeps the rest of the schedule.
 
 !a = tensor<?x512xf8E4M3FN>
 !as = tensor<?x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -24,8 +24,7 @@ func.func @dense(%a: !a, %as: !as, %b: !b, %bs: !bs, %y: !y) -> !y {
 
 // -----
 
-// Rows of groups have scales in tiles of their own; other blocks stay as they
-// are.
+// Scales of ragged rows are tiled per group; other blocks keep their layout.
 
 !a = tensor<300x64xf4E2M1FN>
 !as = tensor<300x4xf8E4M3FN, #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>>
@@ -44,7 +43,7 @@ func.func @rows(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: tensor<4xi32>, %y: !y) -
 
 // -----
 
-// Those of groups with a matrix each are a batch.
+// Expert groups with one matrix each form a batch.
 
 !a = tensor<4x100x64xf8E5M2>
 !as = tensor<4x100x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -62,7 +61,7 @@ func.func @masked(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: tensor<4xi32>, %y: !y)
 
 // -----
 
-// Segments of a reduction stay where they are; what no group has is left out.
+// Segments of a reduction keep their place; unused parts are skipped.
 
 !a = tensor<128x896xf8E4M3FN, #mx.ragged<groups = 4, align = 128>>
 !as = tensor<128x28xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 4>>
@@ -83,8 +82,8 @@ func.func @reduction(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: tensor<4xi32>, %y: 
 
 // -----
 
-// With permuted_a the reduction of A is permuted, of elements with scales and of
-// bf16, whose groups do not matter.
+// With permuted_a the reduction of A is permuted, for scaled elements and for
+// bf16; the groups of bf16 do not matter.
 
 !a = tensor<?x512xf8E4M3FN>
 !as = tensor<?x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>

@@ -1,7 +1,8 @@
 // RUN: mx-opt %s -split-input-file --mx-expand-schedules --cse | FileCheck %s
 // RUN: mx-opt %s -split-input-file --mx-select-schedule=chip=sm_90a | FileCheck %s --check-prefix=COMPLETE
 
-// Each schedule has a branch of the host, which the first case that the sizes fit names.
+// Each schedule becomes a branch of the host, selected by the first case that fits the
+// sizes.
 
 !a = tensor<?x512xf8E4M3FN>
 !as = tensor<?x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -28,7 +29,7 @@
 // CHECK-NOT:   mxgpu.schedules
 // CHECK:       return %[[R]]
 
-// What a case leaves open is filled in as where there is one schedule.
+// Missing fields of a case are filled in as for a single schedule.
 // COMPLETE-LABEL: func.func @tensors
 // COMPLETE:       mxgpu.schedules = [#mxgpu.schedule_case<max_m = 64, schedule = <tile = [64, 256, 64], stages = {{[0-9]+}}, strategy = #mxgpu.wgmma_upcast_b,
 // COMPLETE-SAME:  #mxgpu.schedule_case<schedule = <tile = [256, 128, 64], stages
@@ -42,8 +43,8 @@ func.func @tensors(%a: !a, %as: !as, %b: !b, %bs: !bs, %y: !y) -> !y {
 
 // -----
 
-// Buffers have no results. Rows of groups are counted together, columns of all B
-// matrices, and every limit counts.
+// Buffers have no results. Ragged rows are counted together, and so are the
+// columns of all B matrices; every limit counts.
 
 // CHECK-LABEL: func.func @groups(
 // CHECK-SAME:  %[[A:[^:]*]]: memref<?x512xbf16>
@@ -88,7 +89,7 @@ func.func @groups(%a: memref<?x512xbf16>, %b: memref<?x512x512xf4E2M1FN>, %bs: m
 
 // -----
 
-// Rows of masked groups are those of all their matrices.
+// Rows of masked groups are counted over all their matrices.
 
 !x = tensor<?x?x512xbf16>
 !w = tensor<?x256x512xf4E2M1FN>
@@ -112,7 +113,7 @@ func.func @masked(%x: !x, %w: !w, %ws: !ws, %counts: tensor<?xi32>, %r: !r) -> !
 
 // -----
 
-// A schedule of several cases is one matmul.
+// A schedule of several cases is a single matmul.
 
 !a = tensor<?x512xf8E4M3FN>
 !as = tensor<?x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -130,7 +131,7 @@ func.func @masked(%x: !x, %w: !w, %ws: !ws, %counts: tensor<?xi32>, %r: !r) -> !
 // CHECK-NEXT:    mx.matmul {{.*}}tile = [128, 128, 64]
 // CHECK-NOT:   mx.matmul
 
-// Cases that all have the same schedule are none.
+// Cases with equal schedules are dropped.
 // CHECK-LABEL: func.func @same(
 // CHECK-NOT:   scf.index_switch
 // CHECK:       mx.matmul {{.*}}tile = [64, 256, 64]

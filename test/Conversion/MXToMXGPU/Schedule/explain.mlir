@@ -4,7 +4,7 @@
 
 !scales = tensor<?x?xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 
-// A schedule by hand, so that every number below follows from it.
+// An explicit schedule determines every number below.
 // CHECK-LABEL: mx.matmul in @by_hand: 1024 x 1024 x 512, e4m3 x e4m3 in blocks of 32 (mxf8f6f4) to f32, sm_100a with 148 SMs
 // CHECK-NEXT:    schedule: #mxgpu.schedule<tile = [128, 256, 128], stages = 4, strategy = #mxgpu.tcgen05_block_scaled, raster = linear, epilogue = direct>
 // CHECK-NEXT:    written at the operation; all cycles are modelled, none is measured
@@ -55,8 +55,8 @@ func.func @by_hand(%a: tensor<1024x512xf8E4M3FN>, %as: !scales, %y: tensor<1024x
   return %0 : tensor<1024x1024xf32>
 }
 
-// What is chosen is the best of the table, and rows that TMA cannot write rule
-// its stores out.
+// The best candidate is chosen; TMA stores are excluded, because TMA cannot
+// write such rows.
 // CHECK-LABEL: mx.matmul in @odd: 512 x 500 x 256,
 // CHECK-NEXT:    schedule: #mxgpu.schedule<tile = [{{.*}}epilogue = direct>
 // CHECK-NEXT:    chosen of {{[0-9]+}} candidates by the model; all cycles are modelled, none is measured
@@ -69,7 +69,7 @@ func.func @odd(%a: tensor<512x256xf8E4M3FN>, %as: !scales, %b: tensor<500x256xf8
   return %0 : tensor<512x500xbf16>
 }
 
-// The same asked for by hand: the figures are those of what is used instead.
+// The same schedule written by hand: the figures describe the fallback.
 // CHECK-LABEL: mx.matmul in @falls_back:
 // CHECK-NEXT:    schedule: {{.*}} epilogue = tma_store, staging = 3>
 // CHECK-NEXT:    written at the operation;
@@ -96,7 +96,7 @@ func.func @dynamic(%a: tensor<?x?xf8E4M3FN>, %as: !scales, %y: tensor<?x?xbf16>)
   return %0 : tensor<?x?xbf16>
 }
 
-// Unknown sizes do not forbid what is asked for.
+// An explicit schedule is allowed with unknown sizes.
 // CHECK-LABEL: mx.matmul in @trusted:
 // CHECK:         unknown columns: modelled as 8192
 // CHECK-NEXT:    tma_store needs rows of the result of a multiple of 16 bytes, which the launch checks
@@ -108,7 +108,7 @@ func.func @trusted(%a: tensor<512x256xf8E4M3FN>, %as: !scales, %b: tensor<?x256x
   return %0 : tensor<512x?xbf16>
 }
 
-// More parts of the reduction than it has tiles.
+// More parts than tiles of the reduction.
 // CHECK-LABEL: mx.matmul in @parts:
 // CHECK:         this schedule is refused: expected split_k of at most 2, the tiles of the reduction, found 3
 // CHECK-NOT:     candidate
@@ -127,7 +127,7 @@ func.func @refused(%a: tensor<?x?xf8E4M3FN>, %as: !scales, %y: tensor<?x?xbf16>)
   return %0 : tensor<?x?xbf16>
 }
 
-// A raster by groups is written as in the schedule.
+// A grouped raster is printed as in the schedule.
 // CHECK-LABEL: mx.matmul in @by_groups:
 // CHECK:          candidate {{ *}}MMAs
 // CHECK:       {{^[1-8]}}  {{[^ ]+}} {{.*}} group_m({{[0-9]+}}){{( tma[0-9])? +[0-9]+ +[0-9]+}}

@@ -1,7 +1,7 @@
 // RUN: mx-opt %s -split-input-file --mx-select-schedule="chip=sm_90a explain" -o /dev/null 2>&1 | FileCheck %s
 
-// Operands are dequantized to memory first if that is cheaper: both of large matmuls, or the
-// rows of small groups, whose weights are then dequantized in registers.
+// Operands are dequantized to memory first if cheaper: both operands of large matmuls, or
+// the rows of small groups, with weights dequantized in registers.
 
 !a = tensor<8192x8192xf8E4M3FN>
 !s = tensor<8192x256xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -36,8 +36,8 @@ func.func @few(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: tensor<32xi32>, %y: !y) -
 
 // -----
 
-// Elements without a conversion to f16 are dequantized. Each group covers all tiles with its
-// part of the reduction.
+// Elements without a conversion to f16 are dequantized. Each expert group
+// covers all tiles with its part of the reduction.
 
 !a = tensor<2048x132096xf8E5M2, #mx.ragged<groups = 8, align = 128>>
 !as = tensor<2048x4128xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 8>>
@@ -56,7 +56,7 @@ func.func @other_elements(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: tensor<8xi32>,
 
 // -----
 
-// Weights of many rows of activations.
+// Weights with many rows of activations.
 
 !a = tensor<4096x7168xbf16>
 !b = tensor<4096x7168xf4E2M1FN>
@@ -73,7 +73,7 @@ func.func @weights(%a: !a, %b: !b, %bs: !bs, %y: !y) -> !y {
 
 // -----
 
-// Unknown rows have schedules for few and for many: these dequantize both operands before.
+// Schedules for few and for many unknown rows: both dequantize both operands first.
 
 !a = tensor<?x8192xf8E4M3FN>
 !as = tensor<?x256xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -97,7 +97,7 @@ func.func @unknown(%a: !a, %as: !as, %b: !b, %bs: !bs, %y: !y) -> !y {
 
 // -----
 
-// What is unknown of weights is assumed: with small M a workspace would cost more than it gains.
+// Unknown weights get default sizes: with small M a workspace would cost more than it gains.
 
 !a = tensor<?x?xf8E4M3FN>
 !as = tensor<?x?xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -114,7 +114,7 @@ func.func @any(%a: !a, %as: !as, %y: !y) -> !y {
 
 // -----
 
-// Nor does what is printed beside a schedule that a person wrote.
+// An explicit schedule is not listed with a workspace either.
 
 !a = tensor<?x8192xf8E4M3FN>
 !as = tensor<?x256xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -133,8 +133,8 @@ func.func @written(%a: !a, %as: !as, %b: !b, %bs: !bs, %y: !y) -> !y {
 
 // -----
 
-// A backward pass that quantizes what it multiplies: quantizers write bf16 of both
-// orientations, which is cheaper than kernels that permute what they wrote.
+// A backward pass that quantizes its operands: quantizers write bf16 of both
+// orientations, which is cheaper than kernels that permute the stored operands.
 
 !dy = tensor<8192x7168xbf16>
 !dye = tensor<8192x7168xf8E4M3FN>

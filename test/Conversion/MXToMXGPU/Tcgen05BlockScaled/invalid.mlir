@@ -47,7 +47,7 @@ func.func @main(%a: !a, %s: !s, %y: !y) {
 // SET schedule = tile = [128, 128, 128], stages = 4, strategy = #mxgpu.wgmma_swap_ab
 // expected-error @below {{expected strategy = #mxgpu.tcgen05_block_scaled, by which sm_100a multiplies f8E4M3FN by f8E4M3FN, found #mxgpu.wgmma_swap_ab}}
 
-// The epilogue, and the other roles.
+// Registers of the epilogue and of the other roles.
 // SET schedule = tile = [128, 128, 128], stages = 4, registers = [200, 72, 40]
 // expected-error @below {{expected at least 152 registers for the epilogue and 40 for the other roles, at most 496 together, found registers = [200, 72, 40]}}
 

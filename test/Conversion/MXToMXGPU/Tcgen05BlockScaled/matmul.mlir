@@ -1,7 +1,7 @@
 // RUN: mx-opt %s -split-input-file --convert-mx-to-mxgpu --canonicalize --cse | FileCheck %s
 
-// A matmul of static shapes: nothing to check at run time, and the grid is no
-// larger than the 2 x 3 tiles.
+// A matmul of static shapes: no checks at run time, and a grid of at most the 2
+// x 3 tiles.
 
 // CHECK-DAG: [[$A:!map[0-9]*]] = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 // CHECK-DAG: [[$B:!map[0-9]*]] = !mxgpu.tensor_map<256x128xf8E4M3FN, sw128>
@@ -41,8 +41,8 @@
 // CHECK:         %[[IN:.*]] = mxgpu.ring "in" : [[$IN]]
 // CHECK:         %[[ACC:.*]] = mxgpu.ring "acc" : [[$ACC]]
 
-// Every row exists. Rows of a result at a multiple of 32 bytes are written whole,
-// if anything was multiplied; an f32 result is stored as it was summed.
+// All rows exist. Result rows aligned to 32 bytes are stored whole unless the
+// reduction is empty; an f32 result is stored without conversion.
 // CHECK:         mxgpu.role @epilogue warps(4) {
 // CHECK:           mxgpu.for_each_work_tile (%{{.*}}, %[[ROW:.*]], %[[COLUMN:.*]], %[[START:.*]], %[[END:.*]]) in %[[WORK]] {
 // CHECK:             %[[NONE:.*]] = arith.cmpi eq, %[[START]], %[[END]] : index
@@ -79,7 +79,7 @@
 // CHECK-DAG:           mxgpu.tma_load %[[SB]][%[[COLUMN_TILE]], %[[K_TILE]]] into %[[TO_SB]] for %[[S]]
 // CHECK:               mxgpu.producer_commit %[[S]] :
 
-// One accumulator, to which all steps but the first add.
+// A single accumulator: all steps but the first add to it.
 // CHECK:         mxgpu.role @mma warps(1) elected {
 // CHECK:           mxgpu.for_each_work_tile (%{{.*}}, %{{.*}}, %{{.*}}, %[[START:.*]], %[[END:.*]]) in %[[WORK]] {
 // CHECK:             %[[NONE:.*]] = arith.cmpi eq, %[[START]], %[[END]] : index
@@ -102,8 +102,8 @@ func.func @static(%a: memref<256x512xf8E4M3FN>, %as: memref<2x4x32x4x4xf8E8M0FNU
 
 // -----
 
-// A matmul of dynamic shapes: the host compares what the types do not say, and
-// the kernel is given the reduction's size.
+// A matmul of dynamic shapes: the host checks dynamic sizes, and the kernel
+// takes the size of the reduction.
 
 // CHECK-LABEL: func.func @dynamic(
 // CHECK-SAME:    %[[A:[^:]*]]: memref<?x?xf8E4M3FN>, %[[AS:[^:]*]]: memref<?x?x32x4x4xf8E8M0FNU>, %[[B:[^:]*]]: memref<?x?xf8E4M3FN>, %[[BS:[^:]*]]: memref<?x?x32x4x4xf8E8M0FNU>, %[[Y:[^:]*]]: memref<?x?xbf16>
@@ -162,8 +162,8 @@ func.func @dynamic(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?x32x4x4xf8E8M0FNU>,
 
 // -----
 
-// Rows that lie apart: the host asks where each begins, and the copy engine is
-// told.
+// Strided rows: the host checks the alignment of the stride, and the tensor map
+// includes it.
 
 // CHECK-LABEL: func.func @slices(
 // CHECK-SAME:    %[[A:[^:]*]]: memref<?x128xf8E4M3FN, strided<[?, 1], offset: ?>>,

@@ -7,8 +7,8 @@
 
 !scales = tensor<?x?xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 
-// Which schedule is best for which shape is tested with the model; here, that
-// each operation gets one with all its parts.
+// Tests of the model cover the best schedule by shape; this test only checks
+// that each operation gets a complete schedule.
 // CHECK-LABEL: func.func @small
 // CHECK: mxgpu.schedule = #mxgpu.schedule<tile = [{{128|256}}, {{[0-9]+}}, {{[0-9]+}}], stages = {{[1-9][0-9]*}}, strategy = #mxgpu.tcgen05_block_scaled{{.*}}, {{.*}}raster = linear, epilogue = {{.+}}>
 func.func @small(%a: tensor<1024x512xf8E4M3FN>, %as: tensor<1024x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>, %y: tensor<1024x1024xbf16>) -> tensor<1024x1024xbf16> {
@@ -23,7 +23,7 @@ func.func @large(%a: tensor<8192x512xf8E4M3FN>, %as: tensor<8192x16xf8E8M0FNU, #
   return %0 : tensor<8192x8192xf32>
 }
 
-// Rows of unknown length cannot be promised to TMA.
+// Rows of unknown length cannot use TMA stores.
 // CHECK-LABEL: func.func @dynamic
 // CHECK: mxgpu.schedule = #mxgpu.schedule<tile = [{{128|256}}, {{64|128|192|256}}, {{128|256}}], {{.*}}epilogue = direct>
 func.func @dynamic(%a: tensor<?x?xf8E4M3FN>, %as: !scales, %y: tensor<?x?xbf16>) -> tensor<?x?xbf16> {
@@ -38,7 +38,7 @@ func.func @empty(%a: tensor<0x512xf8E4M3FN>, %as: tensor<0x16xf8E8M0FNU, #mx.sca
   return %0 : tensor<0x0xbf16>
 }
 
-// A schedule that is there is kept, whatever it says.
+// An existing schedule is kept, whatever its fields.
 // CHECK-LABEL: func.func @by_hand
 // CHECK: mxgpu.schedule = #mxgpu.schedule<tile = [128, 256, 128], stages = 40, strategy = #mxgpu.tcgen05_block_scaled, raster = linear, epilogue = direct>
 func.func @by_hand(%a: tensor<?x?xf8E4M3FN>, %as: !scales, %y: tensor<?x?xbf16>) -> tensor<?x?xbf16> {
@@ -46,7 +46,7 @@ func.func @by_hand(%a: tensor<?x?xf8E4M3FN>, %as: !scales, %y: tensor<?x?xbf16>)
   return %0 : tensor<?x?xbf16>
 }
 
-// The stages are filled in where they are left open.
+// Missing stages are filled in.
 // CHECK-LABEL: func.func @open
 // CHECK: mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 6, strategy = #mxgpu.tcgen05_block_scaled<accumulators = 2>, raster = linear, epilogue = direct>
 func.func @open(%a: tensor<?x?xf8E4M3FN>, %as: !scales, %y: tensor<?x?xbf16>) -> tensor<?x?xbf16> {

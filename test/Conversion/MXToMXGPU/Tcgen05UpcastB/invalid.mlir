@@ -36,7 +36,8 @@ func.func @main(%x: !x, %w: !w, %ws: !ws, %y: !y) {
 // SET schedule = tile = [256, 64, 64], stages = 4, strategy = #mxgpu.tcgen05_upcast_b<ctas = 2>
 // expected-error @below {{expected a tile of 128 or 256 columns of two CTAs where a is bf16, found 64}}
 
-// Of the epilogue and the other roles, as where the tensor core takes scales.
+// Registers of the epilogue and the other roles, as on tensor cores that take
+// scales.
 // SET schedule = tile = [128, 128, 64], registers = [232, 64], stages = 4
 // expected-error @below {{expected at least 152 registers for the epilogue, 128 where b is converted and 80 for the other roles, in 1, 2 and 1 warpgroups that have at most 512 together, found registers = [232, 64]}}
 
@@ -46,13 +47,13 @@ func.func @main(%x: !x, %w: !w, %ws: !ws, %y: !y) {
 // SET schedule = tile = [128, 128, 64], registers = [184, 128, 80], stages = 4
 // expected-error @below {{in 1, 2 and 1 warpgroups that have at most 512 together, found registers = [184, 128, 80]}}
 
-// Narrow tiles are converted by one warpgroup.
+// A single warpgroup converts narrow tiles.
 // SET schedule = tile = [128, 64, 64], registers = [256, 176, 80], stages = 4
 // expected-error @below {{in 1, 1 and 1 warpgroups that have at most 504 together, found registers = [256, 176, 80]}}
 
 // -----
 
-// A static reduction has whole blocks, and rows of whole 16 bytes.
+// A static reduction must have whole blocks, and rows of whole 16 bytes.
 !x = memref<256x48xbf16>
 !w = memref<256x48xf4E2M1FN>
 !ws = memref<2x1x32x4x4xf8E4M3FN>

@@ -1,8 +1,8 @@
 // RUN: mx-opt %s -split-input-file --convert-mx-to-mxgpu --mxgpu-assign-warps --canonicalize --cse | FileCheck %s
 
-// tcgen05.mma of kind f16 reads activations of bf16 where the copy engine puts
-// them. Threads dequantize weights from one ring to another, row by row, and no
-// scales reach the tensor core. Sums are in tensor memory.
+// tcgen05.mma of kind f16 reads bf16 activations as loaded by the copy engine.
+// Threads dequantize weights from one ring to another, row by row, without
+// scales for the tensor core. Accumulators are in tensor memory.
 
 // CHECK-DAG: ![[$MAP:map[0-9]*]] = !mxgpu.tensor_map<128x64xbf16, sw128>
 // CHECK-DAG: ![[$IN:bulk_copy_ring[0-9]*]] = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = mma_commit>
@@ -51,7 +51,7 @@ func.func @dense(%x: !x, %w: !w, %ws: !ws, %y: !y) {
 
 // -----
 
-// Narrow tiles begin within a tile of scales, and one warpgroup dequantizes them.
+// Narrow tiles start within a scale tile and are dequantized by one warpgroup.
 // CHECK-LABEL: mxgpu.kernel @rows_grouped_matmul(
 // CHECK:         mxgpu.role @dequantize warps(4)
 // CHECK:           %[[ROW:.*]] = arith.remui %column, %c128
@@ -70,8 +70,8 @@ func.func @rows(%x: !x, %w: !w, %ws: !ws, %o: memref<4xi32>, %y: !y) {
 
 // -----
 
-// Each CTA of a pair converts half of B, with the scales of its own rows, for the
-// instruction of both.
+// Each CTA of a pair converts half of B, with the scales of its own rows, for
+// the instruction of the pair.
 // CHECK-DAG: !mxgpu.ring<{{.*}} x (a: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = mma_commit, scope = pair>
 // CHECK-DAG: !mxgpu.ring<{{.*}} x (b: smem<128x64xf8E4M3FN, sw64>, sfb: smem<1x1x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = threads(256)>
 // CHECK-DAG: !mxgpu.ring<{{.*}} x (b: smem<128x64xbf16, sw128>), producer = threads(256), consumer = mma_commit, scope = pair>
@@ -97,7 +97,8 @@ func.func @pair(%x: !x, %w: !w, %ws: !ws, %y: !y) {
 
 // -----
 
-// 6-bit elements come as bytes, a byte each, not packed as the tensor core would take them.
+// 6-bit elements are loaded as a byte each, not packed as the tensor core would
+// read them.
 // CHECK-DAG: !mxgpu.tensor_map<256x64xi8, sw64>
 // CHECK-LABEL: func.func @six(
 // CHECK-NOT:     mxgpu.launch @{{.*}}pack

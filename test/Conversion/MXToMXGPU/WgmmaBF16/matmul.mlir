@@ -52,7 +52,7 @@ func.func @pair(%x: !x, %w: !w, %y: !y) {
 
 // -----
 
-// With one stage there is none for another step.
+// A single stage leaves no stage for the next step.
 
 // CHECK-LABEL: mxgpu.kernel @one_matmul(
 // CHECK:         mxgpu.mma_wait %{{.*}} pending(0)

@@ -45,7 +45,7 @@ func.func @main(%x: !x, %w: !w, %s: !s, %y: !y) {
 // expected-error @below {{expected a tile of at most 96 rows with 256 columns and wgmma_swap_ab, the accumulator that registers hold, found 128}}
 
 // SET schedule = tile = [16, 64, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab, epilogue = tma_store
-// expected-error @below {{expected epilogue = direct with wgmma_swap_ab, where each warp has columns of all rows, found tma_store}}
+// expected-error @below {{expected epilogue = direct with wgmma_swap_ab, whose warps own columns of all rows, found tma_store}}
 
 // SET schedule = tile = [16, 256, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab, registers = [96, 40]
 // expected-error @below {{expected at least 104 registers where a tile of 16 x 256 is multiplied and 40 where tiles are loaded, in 4 and 1 warpgroups that have at most 480 together, found registers = [96, 40]}}
@@ -77,7 +77,7 @@ func.func @parts(%x: !x, %w: !w, %s: !s, %o: memref<1xi32>, %y: !y) {
 !q = memref<16x256xf8E4M3FN>
 !qs = memref<1x2x32x4x4xf8E8M0FNU>
 func.func @quantized(%x: !x, %w: !w, %s: !s, %o: memref<1xi32>, %q: !q, %qs: !qs) {
-  // expected-error @below {{expected no wgmma_swap_ab with a quantized result, whose blocks are columns that many threads have: leave it out}}
+  // expected-error @below {{expected no wgmma_swap_ab with a quantized result, whose blocks span many threads: use another strategy}}
   mx.grouped_matmul ragged = rows ins(%x, %w, %s : !x, !w, !s) offsets(%o : memref<1xi32>) outs(%q, %qs : !q, !qs)
       {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab>}
   return
@@ -88,7 +88,7 @@ func.func @quantized(%x: !x, %w: !w, %s: !s, %o: memref<1xi32>, %q: !q, %qs: !qs
 !s = memref<1x4x2x32x4x4xf8E8M0FNU>
 !y = memref<16x128xf32>
 func.func @parts(%x: !x, %w: !w, %s: !s, %o: memref<1xi32>, %y: !y) {
-  // expected-error @below {{expected at most 2 B matrices with wgmma_swap_ab, the rows that a thread has of each instruction, found 4}}
+  // expected-error @below {{expected at most 2 B matrices with wgmma_swap_ab, one per row of a thread, found 4}}
   mx.grouped_matmul ragged = rows ins(%x, %w, %s : !x, !w, !s) offsets(%o : memref<1xi32>) outs(%y : !y) num_b = 4
       {mxgpu.schedule = #mxgpu.schedule<tile = [16, 256, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab>} epilogue {
     ^bb0(%a: f32, %b: f32, %c: f32, %d: f32, %row: index, %column: index):
@@ -103,7 +103,7 @@ func.func @parts(%x: !x, %w: !w, %s: !s, %o: memref<1xi32>, %y: !y) {
 !s = memref<1x2x2x32x4x4xf8E8M0FNU>
 !y = memref<16x128xf32>
 func.func @packed_parts(%x: !x, %w: !w, %s: !s, %o: memref<1xi32>, %y: !y) {
-  // expected-error @below {{expected no wgmma_swap_ab with packed weights and num_b, as a thread has the same row of both matrices, and of packed weights adjacent rows of one: leave it out, or pack no weights}}
+  // expected-error @below {{expected no wgmma_swap_ab with packed weights and num_b: use another strategy, or do not pack the weights}}
   mx.grouped_matmul ragged = rows ins(%x, %w, %s : !x, !w, !s) offsets(%o : memref<1xi32>) outs(%y : !y) num_b = 2
       b_order = #mxgpu.fragment_64x64
       {mxgpu.schedule = #mxgpu.schedule<tile = [16, 256, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab>} epilogue {

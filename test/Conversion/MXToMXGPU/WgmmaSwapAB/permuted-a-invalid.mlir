@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --mx-materialize-layouts --mx-select-schedule=chip=sm_90a --mx-dequantize-operands=chip=sm_90a
 
-// What a permuted A needs.
+// Requirements of permuted_a.
 
 // -----
 
@@ -32,27 +32,27 @@ func.func @${name}(%x: !x, %b: !b, %bs: !bs, %y: !y) -> !y {
 
 // SET name = not_permuted
 // SET strategy = , workspace = a
-// expected-error @below {{'mx.matmul' op expected a with scales for workspace = a, found it without: it is multiplied as it is}}
+// expected-error @below {{'mx.matmul' op expected scales of a with workspace = a, found none: leave out the workspace}}
 
 // SET k = 48
 // SET scales = 3xf8E4M3FN
 // SET name = multiple
 // SET outs = %y : !y) block_size = 16
-// expected-error @below {{'mx.matmul' op expected a reduction of a multiple of 32 elements with permuted_a, found 48: leave it out}}
+// expected-error @below {{'mx.matmul' op expected a reduction of a multiple of 32 elements with permuted_a, found 48: leave out permuted_a}}
 
 // SET k = ?
 // SET scales = ?xf8E8M0FNU
 // SET name = unknown
-// expected-error @below {{'mx.matmul' op expected a reduction that types know with permuted_a, found an unknown one: leave it out}}
+// expected-error @below {{'mx.matmul' op expected a static reduction size with permuted_a, found a dynamic size: leave out permuted_a}}
 
 // SET b = f4E2M1FN, #mxgpu.fragment_64x64
 // SET name = packed
-// expected-error @below {{'mx.matmul' op expected no permuted_a with packed weights, of which a thread reads adjacent elements as they are: leave it out}}
+// expected-error @below {{'mx.matmul' op expected no permuted_a with packed weights: leave out permuted_a}}
 
 // -----
 
 // CASES
-// A tensor that is the destination of a permutation is not permuted itself.
+// The destination of a permutation cannot be permuted itself.
 !x = tensor<64x128xbf16>
 !b = tensor<64x128xf4E2M1FN>
 !bs = tensor<64x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>

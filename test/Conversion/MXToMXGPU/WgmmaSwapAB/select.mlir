@@ -41,7 +41,8 @@ func.func @unknown(%x: memref<?x4096xbf16>, %w: !w, %ws: !ws, %y: memref<?x4096x
   return
 }
 
-// Of groups, rows are divided evenly in half of the calls, and by Zipf's law in the others.
+// Rows are divided evenly among groups in half of the modelled calls, and by Zipf's law in
+// the others.
 // CHECK-LABEL: mx.grouped_matmul in @experts:
 // CHECK-NEXT:  schedule: #mxgpu.schedule<tile = [48, 256, 128], {{.*}}strategy = #mxgpu.wgmma_swap_ab, raster = linear, {{.*}}l2 = [evict_last, evict_first], pdl>
 func.func @experts(%x: memref<128x4096xbf16>, %w: memref<8x4096x4096xf4E2M1FN>, %ws: memref<8x32x32x32x4x4xf8E8M0FNU>,
@@ -56,7 +57,7 @@ func.func @experts(%x: memref<128x4096xbf16>, %w: memref<8x4096x4096xf4E2M1FN>, 
   return
 }
 
-// What would be dequantized to memory before has no place where there are memrefs.
+// Memrefs exclude a workspace of dequantized operands.
 // CHECK-LABEL: mx.matmul in @large:
 // CHECK-NOT:   workspace
 func.func @large(%x: memref<?x8192xbf16>, %w: memref<8192x8192xf4E2M1FN>, %ws: memref<64x64x32x4x4xf8E8M0FNU>, %y: memref<?x8192xbf16>) {

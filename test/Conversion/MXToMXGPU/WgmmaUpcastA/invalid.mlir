@@ -52,7 +52,7 @@ func.func @groups(%a: !a, %s: !s, %b: !b, %o: memref<4xi32>, %y: !y) {
 !q = memref<256x256xf8E4M3FN>
 !qs = memref<6x2x32x4x4xf8E8M0FNU>
 func.func @quantized(%a: !a, %s: !s, %b: !b, %o: memref<4xi32>, %q: !q, %qs: !qs) {
-  // expected-error @below {{expected no wgmma_upcast_a with a quantized result, of whose blocks a thread has two adjacent columns of each eight: leave it out}}
+  // expected-error @below {{expected no wgmma_upcast_a with a quantized result, whose blocks span four threads: use another strategy}}
   mx.grouped_matmul ragged = rows ins(%a, %s, %b : !a, !s, !b) offsets(%o : memref<4xi32>) outs(%q, %qs : !q, !qs)
       {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 2, strategy = #mxgpu.wgmma_upcast_a>}
   return
@@ -72,7 +72,7 @@ func.func @no_workspace(%a: !a, %s: !s, %y: !y) -> !y {
 !s = tensor<2x1x32x4x4xf8E4M3FN>
 !y = tensor<256x256xf32>
 func.func @multiple(%a: !a, %s: !s, %y: !y) -> !y {
-  // expected-error @below {{expected a reduction of a multiple of 32 elements with permuted_b, found 48: leave it out}}
+  // expected-error @below {{expected a reduction of a multiple of 32 elements with permuted_b, found 48: leave out permuted_b}}
   %0 = mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) block_size = 16
       {mxgpu.schedule = #mxgpu.schedule<tile = [64, 64, 64], workspace = b, strategy = #mxgpu.wgmma_upcast_a<permuted_b = true>>} -> !y
   return %0 : !y
@@ -83,7 +83,7 @@ func.func @multiple(%a: !a, %s: !s, %y: !y) -> !y {
 !s = tensor<2x2x32x4x4xf8E8M0FNU>
 !y = tensor<256x256xf32>
 func.func @numbers(%a: !a, %b: !b, %s: !s, %y: !y) -> !y {
-  // expected-error @below {{expected a with scales with permuted_b, found it without: leave it out}}
+  // expected-error @below {{expected scales of a with permuted_b, found none: leave out permuted_b}}
   %0 = mx.matmul ins(%a, %b, %s : !a, !b, !s) outs(%y : !y)
       {mxgpu.schedule = #mxgpu.schedule<tile = [64, 64, 64], workspace = b, strategy = #mxgpu.wgmma_upcast_a<permuted_b = true>>} -> !y
   return %0 : !y

@@ -1,6 +1,6 @@
 // RUN: mx-opt %s -split-input-file --convert-mx-to-mxgpu="chip=sm_90a" --canonicalize --cse | FileCheck %s
 
-// wgmma reads activations of bf16 where the copy engine puts them. Weights are
+// wgmma reads bf16 activations from the buffers of the copy engine. Weights are
 // dequantized from one ring to another, in the order of the reduction.
 
 // CHECK-DAG: ![[$MAP:map[0-9]*]] = !mxgpu.tensor_map<128x64xbf16, sw128>
@@ -39,8 +39,8 @@ func.func @dense(%x: !x, %w: !w, %ws: !ws, %y: !y) {
 
 // -----
 
-// Groups begin anywhere; activations have no tiles of scales, so that tiles may
-// be low. These leave room for more threads that dequantize.
+// Expert groups begin at any row. Activations have no scale tiles, so a tile may
+// be short, which leaves room for more dequantizing threads.
 // CHECK-LABEL: mxgpu.kernel @rows_grouped_matmul(
 // CHECK:         mxgpu.mma #mxgpu.wgmma<n = 256, k = 16>
 // CHECK:         mxgpu.role @dequantize warps(8)
@@ -57,8 +57,8 @@ func.func @rows(%x: !x, %w: !w, %ws: !ws, %o: memref<4xi32>, %y: !y) {
 
 // -----
 
-// A warp has 16 rows of each of two blocks of wgmma. They are adjacent ones of
-// the tile: boxes of 16 rows are loaded in that order.
+// A warp computes 16 rows of each of two wgmma blocks. These rows are adjacent
+// in the tile: boxes of 16 rows are loaded in that order.
 // CHECK-DAG: !mxgpu.tensor_map<16x64xbf16, sw128>
 // CHECK-LABEL: mxgpu.kernel @blocks_matmul(
 // CHECK-DAG:     %[[C1:.*]] = arith.constant 1 : index

@@ -36,22 +36,22 @@ func.func @main(%a: !a, %s: !s, %y: !y) {
 // SET schedule = tile = [256, 128, 64], stages = 4, strategy = #mxgpu.wgmma_bf16<ctas = 2>
 // expected-error @below {{expected strategy = #mxgpu.wgmma_upcast_b, by which sm_90a multiplies f8E4M3FN by f8E4M3FN, found #mxgpu.wgmma_bf16<ctas = 2>}}
 
-// Of the epilogue and the other roles, as on sm_100a.
+// Registers of the epilogue and the other roles, as on sm_100a.
 // SET schedule = tile = [128, 128, 64], stages = 4, registers = [232, 64]
 // expected-error @below {{expected at least 200 registers where a tile of 128 x 128 is multiplied, 72 where B is dequantized and 40 where tiles are loaded, in 2, 1 and 1 warpgroups that have at most 512 together, found registers = [232, 64]}}
 
-// A thread has two rows of B.
+// Two rows of B per thread.
 // SET schedule = tile = [128, 256, 64], stages = 4, registers = [200, 72, 40]
 // expected-error @below {{104 where B is dequantized and 40 where tiles are loaded, in 2, 1 and 1 warpgroups that have at most 512 together, found registers = [200, 72, 40]}}
 
-// More than an SM has.
+// Exceeds the registers of an SM.
 // SET schedule = tile = [64, 256, 64], stages = 4, registers = [240, 152, 120]
 // expected-error @below {{in 1, 2 and 1 warpgroups that have at most 512 together, found registers = [240, 152, 120]}}
 
 // -----
 
 // CASES
-// Groups begin anywhere, and their scales at tiles of 128 rows.
+// Expert groups start at any row, and their scales at tiles of 128 rows.
 !a = memref<256x256xf8E4M3FN>
 !as = memref<4x2x32x4x4xf8E8M0FNU>
 !b = memref<2x256x256xf8E4M3FN>
@@ -64,7 +64,7 @@ func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<2xi32>, %y: !y) {
   return
 }
 
-// A work tile writes whole tiles of scales.
+// A work tile must write whole scale tiles.
 !x = memref<256x256xbf16>
 !b = memref<2x256x256xf8E4M3FN>
 !bs = memref<2x2x2x32x4x4xf8E8M0FNU>
@@ -77,7 +77,7 @@ func.func @main(%x: !x, %b: !b, %bs: !bs, %o: memref<2xi32>, %y: !y, %ys: !ys) {
   return
 }
 
-// Blocks and scales are stored by operations that take no hint.
+// Stores of blocks and scales accept no cache hint.
 !x = memref<256x256xbf16>
 !b = memref<2x256x256xf8E4M3FN>
 !bs = memref<2x2x2x32x4x4xf8E8M0FNU>

@@ -1,7 +1,8 @@
 // RUN: mx-opt %s -split-input-file --convert-mx-to-mxgpu="chip=sm_90a" --mxgpu-assign-warps --canonicalize --cse | FileCheck %s
 
-// TMA loads both operands into rings of their own. The MMA warpgroups dequantize A in
-// registers. Another warpgroup dequantizes B into a third ring, from which wgmma reads.
+// TMA loads both operands into separate rings. The MMA warpgroups dequantize A
+// in registers. Another warpgroup dequantizes B into a third ring, which wgmma
+// reads.
 
 // CHECK-DAG: ![[$A_MAP:map[0-9]*]] = !mxgpu.tensor_map<128x64xf8E4M3FN>
 // CHECK-DAG: ![[$B_MAP:map[0-9]*]] = !mxgpu.tensor_map<128x64xf8E4M3FN, sw64>
@@ -9,14 +10,15 @@
 // CHECK-DAG: ![[$IN_B:bulk_copy_ring[0-9]*]] = !mxgpu.ring<2 x (b: smem<128x64xf8E4M3FN, sw64>, sfb: smem<1x1x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = threads(128)>
 // CHECK-DAG: ![[$OPERANDS:threads_ring[0-9]*]] = !mxgpu.ring<3 x (b: smem<128x64xbf16, sw128>), producer = threads(128), consumer = async_threads(256)>
 
-// A thread reads 16 adjacent elements of rows of A, which wgmma takes as 2 of
-// each 8, two rows in turn; it has a row of B, which it writes in the same order.
+// A thread reads 16 adjacent elements of its rows of A, used by wgmma as 2 of
+// each 8, two rows alternately; it holds a row of B, written in the same order.
 // CHECK-DAG: #[[$A_LOADED:layout[0-9]*]] = #mxgpu.fragment_layout<threads = [4: 16 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 2 columns, 4: 4 columns, 2: 8 rows]>
 // CHECK-DAG: #[[$A_ORDER:layout[0-9]*]] = #mxgpu.fragment_layout<threads = [4: 16 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 2: 2 columns, 4: 4 columns]>
 // CHECK-DAG: #[[$A_TAKEN:layout[0-9]*]] = #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>
 // CHECK-DAG: #[[$B_LOADED:layout[0-9]*]] = #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>
 // CHECK-DAG: #[[$B_STORED:layout[0-9]*]] = #mxgpu.fragment_layout<threads = [2: 1 row, 4: 8 rows, 4: 2 rows, 4: 32 rows], values = [2: 1 column, 2: 8 columns, 4: 16 columns, 4: 2 columns]>
-// Columns of the sums are those of B in its order: 8 adjacent ones of each 32.
+// Columns of the accumulator follow the order of B: 8 adjacent columns of each
+// 32.
 // CHECK-DAG: #[[$SUMS:layout[0-9]*]] = #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>
 // CHECK-DAG: #[[$RESULT:layout[0-9]*]] = #mxgpu.fragment_layout<threads = [4: 8 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 4: 2 columns, 4: 32 columns]>
 // CHECK-DAG: ![[$NARROW_A:.*]] = !mxgpu.fragment<128x64xf8E4M3FN, #[[$A_LOADED]]>
@@ -34,7 +36,7 @@
 // CHECK:             %[[ALL:.*]] = mxgpu.for_each_k (%k, %{{.*}}, %{{.*}}) from %start to %end step 64 iter_args(%[[OLD:.*]] = %[[ZERO]] : ![[$SUM]]) {
 // CHECK-NEXT:          %[[STAGE:.*]], %a, %sfa = mxgpu.consumer_wait %in : ![[$IN]]
 // CHECK:               %[[CODES:.*]] = mxgpu.load_fragment %a at[%c0, %c0] : {{.*}} -> ![[$NARROW_A]]
-// A tile of scales has those of 128 elements.
+// A scale tile covers 128 elements.
 // CHECK:               %[[WITHIN:.*]] = arith.remui %k, %c128
 // CHECK:               %[[BLOCK:.*]] = arith.divui %[[WITHIN]], %c32
 // CHECK:               %[[SCALES:.*]] = mxgpu.load_fragment_scales %sfa at[%c0, %[[BLOCK]]] block(32)
@@ -52,7 +54,7 @@
 
 // CHECK:         mxgpu.role @dequantize warps(4) {
 // CHECK:           %[[THREAD:.*]] = mxgpu.thread_id
-// Eight lanes access eight rows: what they read and write is in other banks.
+// Eight lanes access eight rows, in different banks.
 // CHECK:           %[[MOVED:.*]] = arith.xori %[[THREAD]],
 // CHECK:             mxgpu.for_each_k
 // CHECK-NEXT:          %[[STAGE:.*]], %b, %sfb = mxgpu.consumer_wait %in_b : ![[$IN_B]]
@@ -90,8 +92,8 @@ func.func @main(%a: !a, %as: !s, %b: !a, %bs: !s, %y: !y) {
 
 // -----
 
-// Two blocks of rows of each warpgroup, in plain form: mxgpu-pipeline-mmas lets
-// wgmma multiply one while the other is dequantized.
+// Two row blocks per warpgroup, unpipelined: mxgpu-pipeline-mmas overlaps the
+// wgmma of one with the dequantization of the other.
 
 // CHECK-LABEL: mxgpu.kernel @blocks_matmul(
 // CHECK:           %[[ALL:.*]]:2 = mxgpu.for_each_k {{.*}} iter_args(%[[SUM0:[^ ]+]] = %[[ZERO:[^ ]+]] : {{[^,]*}}, %[[SUM1:[^ ]+]] = %[[ZERO]] : {{.*}}) {
@@ -122,8 +124,8 @@ func.func @blocks(%a: !a, %as: !s, %b: !a, %bs: !s, %y: !y) {
 
 // -----
 
-// Tiles of 64 rows or columns begin within a tile of scales. A reduction that ends within a
-// tile passes the number of its blocks: scales past them may be NaN.
+// Tiles of 64 rows or columns start within a scale tile. A reduction that ends
+// within a tile passes its number of blocks: scales past them may be NaN.
 
 // CHECK-LABEL: mxgpu.kernel @low_matmul(
 // CHECK:         mxgpu.role @multiply warps(4)

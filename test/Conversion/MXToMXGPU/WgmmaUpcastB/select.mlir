@@ -1,6 +1,6 @@
 // RUN: mx-opt %s -split-input-file --mx-select-schedule="chip=sm_90a explain" -o /dev/null 2>&1 | FileCheck %s
 
-// A small matmul splits its reduction, and a warpgroup dequantizes B.
+// A small matmul splits its reduction; one warpgroup dequantizes B.
 
 !a = tensor<512x4096xf8E4M3FN>
 !s = tensor<512x128xf8E8M0FNU, #mx.scale_layout<sf_128x4>>

@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics
 
-// One fault a case, in a function named after the constraint of docs/reference/Spec.md.
+// Each case violates a single constraint; the function is named after the constraint of docs/reference/Spec.md.
 
 // -----
 

@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics
 
-// One fault a case, in a function named after the constraint of docs/reference/Spec.md.
+// Each case violates a single constraint; the function is named after the constraint of docs/reference/Spec.md.
 
 // -----
 
@@ -101,5 +101,5 @@ func.func ${function} {
 %r = mx.dequantize ins(%i, %s : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) outs(%o0 : tensor<256x512xbf16, "sparse">) -> tensor<256x512xbf16, "sparse">
 
 // SET function = @dequantize_c14(%i: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x512xbf16>, %g: tensor<4xi32>)
-// expected-error @below {{'mx.dequantize' op expected padded with ragged = reduction only, whose segments have padding, found it with ragged = rows}}
+// expected-error @below {{'mx.dequantize' op expected padded only with ragged = reduction, found ragged = rows}}
 %r = mx.dequantize ragged = rows padded ins(%i, %s : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<256x512xbf16>) -> tensor<256x512xbf16>

@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics
 
-// One fault a case, in a function named after the constraint of docs/reference/Spec.md.
+// Each case violates a single constraint; the function is named after the constraint of docs/reference/Spec.md.
 
 // -----
 
@@ -125,7 +125,7 @@ func.func ${function} {
 %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x24xf32>) num_b = 2 -> tensor<300x24xf32>
 
 // SET function = @grouped_matmul_c15_accumulate(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<300x24xf32>)
-// expected-error @below {{'mx.grouped_matmul' op expected no accumulate with num_b, scatter or quantized outs, found it}}
+// expected-error @below {{'mx.grouped_matmul' op expected no accumulate with num_b, scatter or quantized outs, found accumulate}}
 %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x24xf32>) num_b = 2 accumulate -> tensor<300x24xf32> epilogue {
 ^bb0(%x: f32, %y: f32, %row: index, %col: index):
   mx.yield %x : f32
@@ -141,7 +141,7 @@ func.func ${function} {
 %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x48xf8E4M3FN>) -> tensor<300x48xf8E4M3FN>
 
 // SET function = @grouped_matmul_c16_rounding(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<300x48xf32>)
-// expected-error @below {{'mx.grouped_matmul' op expected scale_rounding with quantized outs only, found it without}}
+// expected-error @below {{'mx.grouped_matmul' op expected scale_rounding with quantized outs only, found other outs}}
 %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x48xf32>) scale_rounding = even -> tensor<300x48xf32>
 
 // SET function = @grouped_matmul_c17(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<100x48xbf16>, %to: tensor<300xi32>)
@@ -217,5 +217,5 @@ func.func ${function} {
 
 // SET function = @grouped_matmul_c22(%a: tensor<300x64xbf16>, %b: tensor<4x48x64xbf16>, %sb: tensor<4x48x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<300x48xf32>)
 // expected-note @above {{b is defined here}}
-// expected-error @below {{'mx.grouped_matmul' op expected no b_scales with b of 'bf16', which is multiplied as it is, found them}}
+// expected-error @below {{'mx.grouped_matmul' op expected no b_scales with b of 'bf16', which has no blocks: leave out the scales}}
 %r = mx.grouped_matmul ragged = rows ins(%a, %b, %sb : tensor<300x64xbf16>, tensor<4x48x64xbf16>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x48xf32>) -> tensor<300x48xf32>

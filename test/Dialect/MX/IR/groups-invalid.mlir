@@ -1,8 +1,8 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -mx-decompose-groups -split-input-file -verify-diagnostics
 
-// One fault per case, in a function named after the constraint of docs/reference/Spec.md
-// that it breaks.
+// Each case violates a single constraint; the function is named after the violated constraint
+// of docs/reference/Spec.md.
 
 // -----
 

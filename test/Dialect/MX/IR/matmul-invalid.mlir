@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics
 
-// One fault a case, in a function named after the constraint of docs/reference/Spec.md.
+// Each case violates a single constraint; the function is named after the constraint of docs/reference/Spec.md.
 
 // -----
 
@@ -133,7 +133,7 @@ func.func ${function} {
 
 // SET function = @matmul_c14_scales(%a: tensor<64x64xbf16>, %sa: tensor<64x2xf8E8M0FNU>, %b: tensor<48x64xf8E4M3FN>, %sb: tensor<48x2xf8E8M0FNU>, %o0: tensor<64x48xf32>)
 // expected-note @above {{a is defined here}}
-// expected-error @below {{'mx.matmul' op expected no a_scales with a of 'bf16', which is multiplied as it is, found them}}
+// expected-error @below {{'mx.matmul' op expected no a_scales with a of 'bf16', which has no blocks: leave out the scales}}
 %r = mx.matmul ins(%a, %sa, %b, %sb : tensor<64x64xbf16>, tensor<64x2xf8E8M0FNU>, tensor<48x64xf8E4M3FN>, tensor<48x2xf8E8M0FNU>) outs(%o0 : tensor<64x48xf32>) -> tensor<64x48xf32>
 
 // SET function = @matmul_c9_weights(%a: tensor<64x64xbf16>, %b: tensor<48x64xf8E4M3FN>, %sb: tensor<48x3xf8E8M0FNU>, %o0: tensor<64x48xf32>)
@@ -191,7 +191,7 @@ func.func ${function} {
 
 // SET function = @matmul_c16_scales(%a: tensor<64x64xbf16>, %b: tensor<48x64xbf16>, %sb: tensor<48x2xf8E8M0FNU>, %o0: tensor<64x48xf32>)
 // expected-note @above {{b is defined here}}
-// expected-error @below {{'mx.matmul' op expected no b_scales with b of 'bf16', which is multiplied as it is, found them}}
+// expected-error @below {{'mx.matmul' op expected no b_scales with b of 'bf16', which has no blocks: leave out the scales}}
 %r = mx.matmul ins(%a, %b, %sb : tensor<64x64xbf16>, tensor<48x64xbf16>, tensor<48x2xf8E8M0FNU>) outs(%o0 : tensor<64x48xf32>) -> tensor<64x48xf32>
 
 // SET function = @matmul_c16_left(%a: tensor<64x64xf16>, %b: tensor<48x64xbf16>, %o0: tensor<64x48xf32>)

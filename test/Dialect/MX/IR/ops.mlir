@@ -2,8 +2,8 @@
 // RUN: mx-opt %s --mlir-print-op-generic | mx-opt | FileCheck %s
 // RUN: mx-opt %s --emit-bytecode | mx-opt | FileCheck %s
 
-// Every operation, static and dynamic, on tensors and on memrefs, with logical
-// and with materialized scales, survives printing and parsing.
+// Round-trips every operation, static and dynamic, on tensors and memrefs, with
+// logical and with materialized scales.
 
 // CHECK-LABEL: func @quantize
 // CHECK:         mx.quantize ins(%{{[^ ,)]+}} : tensor<256x512xbf16>)
@@ -62,8 +62,8 @@ func.func @amax(%x: tensor<?x64xbf16>, %init: tensor<f32>, %y: memref<7xf16>, %m
   return %r : tensor<f32>
 }
 
-// Rows of the input are ragged: the destinations of axis 0 have a ragged
-// reduction of capacity roundup(300 + 127 * 4, 128).
+// Ragged input rows: the destinations of axis 0 have a ragged reduction of
+// capacity roundup(300 + 127 * 4, 128).
 // CHECK-LABEL: func @quantize_ragged
 // CHECK:         mx.quantize ragged = rows ins(%{{[^ ,)]+}} : tensor<300x64xbf16>) offsets(%{{[^ ,)]+}} : tensor<4xi32>)
 func.func @quantize_ragged(%x: tensor<300x64xbf16>, %o: tensor<4xi32>, %e: tensor<300x64xf8E4M3FN>,
@@ -198,7 +198,7 @@ func.func @matmul(%a: tensor<256x512xf8E4M3FN>, %sa: tensor<256x16xf8E8M0FNU>,
   return %c : tensor<256x128xbf16>
 }
 
-// Activations of 16 bits have no scales.
+// 16-bit activations take no scales.
 // CHECK-LABEL: func @matmul_weights
 // CHECK:         mx.matmul ins(%{{[^ ,)]+}}, %{{[^ ,)]+}}, %{{[^ ,)]+}} : tensor<?x512xbf16>, tensor<128x512xf4E2M1FN>, tensor<128x16xf8E8M0FNU>)
 // CHECK-SAME:      outs({{.*}} : tensor<?x128xbf16>) -> tensor<?x128xbf16>
@@ -214,7 +214,7 @@ func.func @matmul_weights(%x: tensor<?x512xbf16>, %h: tensor<?x512xf16>, %w: ten
   return %y, %z : tensor<?x128xbf16>, tensor<?x128xbf16>
 }
 
-// Where b alone has no scales, the three operands are a, its scales, and b.
+// If only b is unscaled, the three operands are a, its scales, and b.
 // CHECK-LABEL: func @matmul_by_numbers
 // CHECK:         mx.matmul ins(%arg0, %arg1, %arg4 : tensor<?x512xf4E2M1FN>, tensor<?x16xf8E8M0FNU>, tensor<128x512xbf16>)
 // CHECK:         mx.matmul ins(%arg0, %arg2, %arg4 : tensor<?x512xf4E2M1FN>, tensor<?x32xf8E4M3FN>, tensor<128x512xbf16>)
@@ -233,7 +233,7 @@ func.func @matmul_by_numbers(%a: tensor<?x512xf4E2M1FN>, %sa: tensor<?x16xf8E8M0
   return %x, %y, %z : tensor<?x128xbf16>, tensor<?x128xbf16>, tensor<?x128xbf16>
 }
 
-// Nor have values that were dequantized before, of any reduction.
+// Two unscaled operands, with any reduction size.
 // CHECK-LABEL: func @matmul_numbers
 // CHECK:         mx.matmul ins(%{{[^ ,)]+}}, %{{[^ ,)]+}} : tensor<?x500xbf16>, tensor<128x500xbf16>) outs({{.*}} : tensor<?x128xbf16>) -> tensor<?x128xbf16>
 // CHECK:         mx.grouped_matmul ragged = reduction ins(%{{[^ ,)]+}}, %{{[^ ,)]+}} : tensor<64x896xbf16>, tensor<48x896xbf16>) offsets(%{{[^ ,)]+}} : tensor<4xi32>)
@@ -284,7 +284,7 @@ func.func @matmul_mixed(%a: memref<2x?x?xf8E5M2>, %sa: memref<2x?x?xf8E8M0FNU>,
   return
 }
 
-// A matmul without rows and one without a reduction are valid.
+// Matmuls without rows or without a reduction are valid.
 // CHECK-LABEL: func @matmul_empty
 // CHECK:         mx.matmul ins({{.*}} : tensor<0x0xf8E4M3FN>, tensor<0x0xf8E8M0FNU>, tensor<5x0xf8E4M3FN>, tensor<5x0xf8E8M0FNU>)
 func.func @matmul_empty(%a: tensor<0x0xf8E4M3FN>, %sa: tensor<0x0xf8E8M0FNU>,
@@ -415,7 +415,7 @@ func.func @quantize_and_amax(%x: tensor<64x64xbf16>, %e: tensor<64x64xf8E4M3FN>,
   return %r#4 : tensor<f32>
 }
 
-// Each destination is elements and scales, or what they are dequantized to.
+// Each destination is either elements and scales, or their dequantized values.
 // CHECK-LABEL: func @dequantized(
 // CHECK:         mx.fused_quantize ins(%{{.*}} : tensor<256x512xbf16>) outs(%{{.*}} : tensor<256x512xbf16>) dequantized = [f8E4M3FN] -> tensor<256x512xbf16>
 // CHECK:         mx.fused_quantize ins(%{{.*}}) global_scale(%{{.*}}) decode_factors(%{{.*}}) seed(%{{.*}}) outs(%{{.*}} : tensor<256x512xf4E2M1FN>, tensor<256x32xf8E4M3FN>, tensor<512x256xf32>, tensor<f32>) axes = [1, 0] block_size = 16 amax dequantized = [none, f4E2M1FN] -> tensor<256x512xf4E2M1FN>, tensor<256x32xf8E4M3FN>, tensor<512x256xf32>, tensor<f32>

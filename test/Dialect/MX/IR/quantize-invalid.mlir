@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics
 
-// One fault a case, in a function named after the constraint of docs/reference/Spec.md.
+// Each case violates a single constraint; the function is named after the constraint of docs/reference/Spec.md.
 
 // -----
 
@@ -490,7 +490,7 @@ func.func @fused_quantize_c13_multiple(%s: tensor<64x3xf8E8M0FNU>,
 // expected-error @below {{'mx.fused_quantize' op expected entries of dequantized to be none, f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN, f4E2M1FN or i8, found 'bf16'}}
 %r = mx.fused_quantize ins(%x : tensor<64x64xbf16>) outs(%o0 : tensor<64x64xbf16>) dequantized = [bf16] -> tensor<64x64xbf16>
 
-// Elements and scales, where there is one tensor only.
+// Elements and scales instead of a single tensor.
 // SET function = @fused_quantize_c1_dequantized(%x: tensor<64x64xbf16>, %o0: tensor<64x64xf8E4M3FN>, %o1: tensor<64x2xf8E8M0FNU>)
 // expected-error @below {{'mx.fused_quantize' op expected elements and scales in outs for each of 1 axes, or one tensor where they are dequantized, found 2 outs}}
 %r:2 = mx.fused_quantize ins(%x : tensor<64x64xbf16>) outs(%o0, %o1 : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>) dequantized = [f8E4M3FN] -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>
@@ -517,14 +517,14 @@ func.func @fused_quantize_c13_multiple(%s: tensor<64x3xf8E8M0FNU>,
 // expected-error @below {{'mx.fused_quantize' op expected outs without encoding, found #mx.ragged<groups = 4, align = 128>}}
 %r = mx.fused_quantize ragged = rows ins(%x : tensor<300x64xbf16>) offsets(%o : tensor<4xi32>) outs(%o0 : tensor<64x896xbf16, #mx.ragged<groups = 4, align = 128>>) axes = [0] dequantized = [f8E4M3FN] -> tensor<64x896xbf16, #mx.ragged<groups = 4, align = 128>>
 
-// Without scales NVFP4 is known by its blocks.
+// Without scales the block size identifies NVFP4.
 // SET function = @quantize_c8_dequantized(%x: tensor<64x64xbf16>, %o0: tensor<64x64xbf16>)
 // expected-error @below {{'mx.fused_quantize' op expected global_scale with f8E4M3FN scales only, found none with scales of type 'f8E4M3FN'}}
 %r = mx.fused_quantize ins(%x : tensor<64x64xbf16>) outs(%o0 : tensor<64x64xbf16>) block_size = 16 dequantized = [f4E2M1FN] -> tensor<64x64xbf16>
 
 // SET function = @quantize_c13_concat(%x: tensor<64x64xbf16>, %o0: tensor<64x64xf8E4M3FN>, %o1: tensor<64x4xf8E8M0FNU>)
 // expected-note @above {{elements is defined here}}
-// A destination of one value is too narrow.
+// The destination of one of two values is too narrow.
 // expected-error @below {{'mx.fused_quantize' op expected dimension 1 of elements to be 128, found 64}}
 %r:2 = mx.fused_quantize ins(%x : tensor<64x64xbf16>) outs(%o0, %o1 : tensor<64x64xf8E4M3FN>, tensor<64x4xf8E8M0FNU>) concat -> tensor<64x64xf8E4M3FN>, tensor<64x4xf8E8M0FNU> prologue {
 ^bb0(%a: bf16, %i: index, %j: index):
@@ -534,7 +534,7 @@ func.func @fused_quantize_c13_multiple(%s: tensor<64x3xf8E8M0FNU>,
 // -----
 
 // CASES
-// Blocks are those of one value.
+// Blocks must not span two inputs.
 func.func @quantize_c12_concat(
 // expected-note @below {{input is defined here}}
     %x: tensor<64x48xbf16>, %o0: tensor<64x96xf8E4M3FN>, %o1: tensor<64x3xf8E8M0FNU>) {

@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics
 
-// One fault a case, in a function named after the constraint of docs/reference/Spec.md.
+// Each case violates a single constraint; the function is named after the constraint of docs/reference/Spec.md.
 
 // -----
 
@@ -39,7 +39,7 @@ func.func ${function} {
 %r = mx.pack_operand ins(%i : tensor<100x200xf4E2M1FN>) outs(%o0 : tensor<2x4x128x32xf4E2M1FN>) -> tensor<2x4x128x32xf4E2M1FN>
 
 // SET function = @pack_operand_c5(%i: memref<256x512xbf16>)
-// expected-error @below {{'mx.pack_operand' op expected another memref as outs than the input, whose elements change places, found the same one}}
+// expected-error @below {{'mx.pack_operand' op expected outs in another memref than the input, found the same memref}}
 mx.pack_operand order = #mxgpu.k_order<64> ins(%i : memref<256x512xbf16>) outs(%i : memref<256x512xbf16>)
 
 // SET function = @pack_operand_c6(%i: tensor<100x200xf4E2M1FN>, %o0: tensor<100x200xf8E4M3FN, #mxgpu.fragment_64x64>)
@@ -53,7 +53,7 @@ mx.pack_operand order = #mxgpu.k_order<64> ins(%i : memref<256x512xbf16>) outs(%
 %r = mx.pack_operand order = #mxgpu.k_order<64> ins(%i : tensor<256x512xf8E4M3FN>) scales(%s : tensor<256x16xf8E8M0FNU>) outs(%o : tensor<256x512xf8E4M3FN>) -> tensor<256x512xf8E4M3FN>
 
 // SET function = @pack_operand_c7(%i: tensor<256x512xbf16>, %o: tensor<256x512xbf16>, %g: tensor<4xi32>)
-// expected-error @below {{'mx.pack_operand' op expected offsets of expert groups with scales and ragged = rows, found them without}}
+// expected-error @below {{'mx.pack_operand' op expected offsets only with scales and ragged = rows: leave out the offsets}}
 %r = mx.pack_operand order = #mxgpu.k_order<64> ragged = rows ins(%i : tensor<256x512xbf16>) offsets(%g : tensor<4xi32>) outs(%o : tensor<256x512xbf16>) -> tensor<256x512xbf16>
 
 // SET function = @pack_operand_c8(%i: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>, %o: tensor<256x512xbf16>)

@@ -1,6 +1,6 @@
 // RUN: mx-test-opt %s -split-input-file -verify-diagnostics | mx-test-opt -split-input-file | FileCheck %s
 
-// One scale for each row, and for each matrix (test/lib/Formats).
+// A scale for each row, or for each matrix (test/lib/Formats).
 
 // CHECK-LABEL: func.func @rows(
 // CHECK:       mx.quantize ins({{.*}}) outs({{.*}} : tensor<8x77xf8E4M3FN>, tensor<8x1x!mx_formats.row_scale>)

@@ -1,6 +1,6 @@
 // RUN: mx-opt %s --one-shot-bufferize="bufferize-function-boundaries function-boundary-type-conversion=identity-layout-map" -verify-diagnostics
 
-// A memref has no encoding: the layout would be lost.
+// Memrefs carry no encoding, so the layout would be lost.
 func.func @encoded(%s: tensor<256x16xf8E8M0FNU>,
                    %init: tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>)
     -> tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>> {

@@ -1,7 +1,6 @@
 // RUN: mx-opt %s --one-shot-bufferize="bufferize-function-boundaries function-boundary-type-conversion=identity-layout-map" --split-input-file | FileCheck %s
 
-// Destinations are written in place and not read: nothing is allocated or
-// copied.
+// Destinations are overwritten in place: no allocations, no copies.
 // CHECK-LABEL: func @in_place(
 // CHECK-SAME:      %[[A:[^:]*]]: memref<256x64xf8E4M3FN>, %[[SA:[^:]*]]: memref<2x1x32x4x4xf8E8M0FNU>,
 // CHECK-SAME:      %[[C:[^:]*]]: memref<256x256xbf16>
@@ -21,7 +20,7 @@ func.func @in_place(%a: tensor<256x64xf8E4M3FN>, %sa: tensor<2x1x32x4x4xf8E8M0FN
 
 // -----
 
-// Activations without scales.
+// Unscaled activations.
 // CHECK-LABEL: func @weights(
 // CHECK-NOT:     memref.alloc
 // CHECK:         mx.matmul ins(%{{[^ ,)]+}}, %{{[^ ,)]+}}, %{{[^ ,)]+}} : memref<256x64xbf16>, memref<128x64xf8E4M3FN>, memref<1x1x32x4x4xf8E8M0FNU>) outs(%{{.*}} : memref<256x128xbf16>){{$}}
@@ -34,7 +33,7 @@ func.func @weights(%x: tensor<256x64xbf16>, %w: tensor<128x64xf8E4M3FN>, %ws: te
 
 // -----
 
-// The whole job: each destination becomes one buffer.
+// Quantizers and matmul: each destination becomes one buffer.
 // CHECK-LABEL: func @quantize_and_multiply
 // CHECK-COUNT-2: memref.alloc
 // CHECK:         mx.quantize ins(%{{.*}} : memref<256x64xbf16>) outs(%{{[^ ,]*}}, %{{[^ ,]*}} : memref<256x64xf8E4M3FN>, memref<2x1x32x4x4xf8E8M0FNU>){{$}}
@@ -56,8 +55,8 @@ func.func @quantize_and_multiply(%x: tensor<256x64xbf16>) -> tensor<256x256xf32>
 
 // -----
 
-// Two writers of one destination: without accumulate the second needs a buffer
-// but not the contents.
+// Two writers of a destination: without accumulate the second needs a buffer
+// but not its contents.
 // CHECK-LABEL: func @two_writers
 // CHECK:         memref.alloc
 // CHECK-NOT:     memref.copy
@@ -74,7 +73,7 @@ func.func @two_writers(%s: tensor<256x16xf8E8M0FNU>, %r: tensor<256x16xf8E8M0FNU
 
 // -----
 
-// Packed weights are written whole.
+// Packing overwrites the whole destination.
 // CHECK-LABEL: func @pack_weights
 // CHECK:         mx.pack_operand order = #mxgpu.fragment_64x64 ins(%{{.*}} : memref<100x96xf4E2M1FN{{.*}}>) outs(%{{.*}} : memref<2x2x128x32xf4E2M1FN{{.*}}>){{$}}
 // CHECK-NOT:     memref.copy
@@ -87,7 +86,7 @@ func.func @pack_weights(%w: tensor<100x96xf4E2M1FN>) -> tensor<2x2x128x32xf4E2M1
 
 // -----
 
-// With accumulate the contents are read, so that they are copied.
+// With accumulate the contents are read, and therefore copied.
 // CHECK-LABEL: func @two_accumulators
 // CHECK:         memref.alloc
 // CHECK:         memref.copy
@@ -106,7 +105,7 @@ func.func @two_accumulators(%a: tensor<8x32xf8E4M3FN>, %s: tensor<8x1xf8E8M0FNU>
 
 // -----
 
-// What the epilogue captures becomes a buffer too.
+// Tensors captured by the epilogue become buffers.
 // CHECK-LABEL: func @epilogue(
 // CHECK-SAME:      %[[BIAS:[^:]*]]: memref<8xf32>
 // CHECK:         mx.matmul
@@ -130,7 +129,7 @@ func.func @epilogue(%bias: tensor<8xf32>, %a: tensor<8x32xf8E4M3FN>, %s: tensor<
 
 // -----
 
-// An epilogue that reads the destination's old contents forces a copy.
+// An epilogue that reads the old contents of the destination forces a copy.
 // CHECK-LABEL: func @epilogue_reads_destination(
 // CHECK-SAME:      %[[OLD:[^:]*]]: memref<8x8xf32>
 // CHECK:         %[[NEW:.*]] = memref.alloc
@@ -175,7 +174,7 @@ func.func @grouped(%x: tensor<300x64xbf16>, %o: tensor<4xi32>, %e: tensor<300x64
 
 // -----
 
-// What a prologue reads from outside becomes a buffer; no input is copied.
+// Tensors captured by the prologue become buffers; inputs are not copied.
 // CHECK-LABEL: func @prologue(
 // CHECK-SAME:      %[[X:[^:]*]]: memref<8x64xbf16>, %[[P:[^:]*]]: memref<8xbf16>
 // CHECK-NOT:     memref.copy
@@ -198,7 +197,7 @@ func.func @prologue(%x: tensor<8x64xbf16>, %p: tensor<8xbf16>, %e: tensor<8x64xf
 
 // -----
 
-// Neither elements nor scales of inputs are copied.
+// Elements and scales of inputs are not copied.
 // CHECK-LABEL: func @quantized_input(
 // CHECK-SAME:      %[[X:[^:]*]]: memref<8x64xi8>, %[[S:[^:]*]]: memref<8x2xf8E8M0FNU>
 // CHECK-NOT:     memref.copy

@@ -2,7 +2,8 @@
 // RUN: mx-opt %s --split-input-file --mx-to-cpu -o /dev/null
 // RUN: mx-opt %s --split-input-file --mx-to-plan -o /dev/null
 
-// What a tensor says is clamped, before it is narrowed; what fits is left.
+// Clamps indices loaded from a tensor before they are narrowed; indices in
+// bounds are kept.
 #id = affine_map<(i, j) -> (i, j)>
 // CHECK-LABEL: func.func @gather(
 // CHECK-SAME:      %[[X:[^:]*]]: tensor<9x7xf32>
@@ -28,7 +29,7 @@ func.func @gather(%x: tensor<9x7xf32>, %at: tensor<4xi64>) -> tensor<4x7xf32> {
 
 // -----
 
-// The host checks that there is something to read, unless nothing is read.
+// The host checks that the table is not empty, unless nothing is read.
 // CHECK-LABEL: func.func @dynamic(
 // CHECK-SAME:      %[[X:[^:]*]]: tensor<?xf32>
 // CHECK-DAG:     %[[SIZE:.*]] = tensor.dim %[[X]], %c0
@@ -54,7 +55,7 @@ func.func @dynamic(%x: tensor<?xf32>, %at: tensor<?xindex>) -> tensor<?xf32> {
 
 // -----
 
-// A read in a branch: no check, and 0 of a table without rows.
+// A read in a branch: no check, and 0 if the table is empty.
 // CHECK-LABEL: func.func @branch(
 // CHECK-NOT:     cf.assert
 // CHECK:         linalg.generic
@@ -91,7 +92,7 @@ func.func @branch(%table: tensor<?x12xbf16>, %tokens: tensor<?xi64>) -> tensor<?
 
 // -----
 
-// What the host knows: a number of its own plus an index of the region.
+// The sum of a host value and a region index is checked on the host.
 // CHECK-LABEL: func.func @window(
 // CHECK-SAME:      %[[X:[^:]*]]: tensor<20xf32>, %[[FROM:[^:]*]]: i32
 // CHECK-DAG:     %[[FIRST:.*]] = arith.index_cast %[[FROM]] : i32 to index
@@ -114,8 +115,8 @@ func.func @window(%x: tensor<20xf32>, %from: i32) -> tensor<5xf32> {
 
 // -----
 
-// Not a number of the host: it would wait for the device. Nor is an argument of
-// a function that others call, who may give it one that they read.
+// Device values are not checked on the host, which would have to wait. Neither
+// are arguments of called functions: a caller may pass such a value.
 // CHECK-LABEL: func.func private @called(
 // CHECK-NOT:     cf.assert
 // CHECK:         arith.minsi
@@ -148,7 +149,7 @@ func.func @read(%x: tensor<20xf32>, %numbers: tensor<3xi32>) -> (tensor<5xf32>, 
 
 // -----
 
-// Nothing to do: indices of loops, parts of them, and what is clamped already.
+// Keeps loop indices, slices of them, and clamped indices.
 // CHECK-LABEL: func.func @inside(
 // CHECK-NOT:     cf.assert
 // CHECK-COUNT-1: arith.minsi
@@ -179,7 +180,7 @@ func.func @inside(%x: tensor<8x16x256xf32>, %codes: tensor<16x32xi8>, %n: tensor
 
 // -----
 
-// Sizes that are the same are in no need of a check, others are compared.
+// Equal sizes need no check, other sizes are compared.
 // CHECK-LABEL: func.func @sizes(
 // CHECK-COUNT-1: cf.assert {{.*}} index 0 is out-of-bounds
 // CHECK-NOT:     cf.assert
@@ -203,7 +204,7 @@ func.func @sizes(%x: tensor<?xf32>, %other: tensor<?xf32>) -> tensor<?xf32> {
 
 // -----
 
-// Arrays in memory are read by memref.load.
+// Memrefs are read by memref.load.
 // CHECK-LABEL: func.func @memrefs(
 // CHECK:         cf.assert {{.*}}'memref.load' op expected an access inside of its array: index 1 is out-of-bounds
 // CHECK:         arith.minsi
@@ -223,8 +224,8 @@ func.func @memrefs(%x: memref<6x?xf32>, %at: memref<5xi32>, %column: index, %y: 
 
 // -----
 
-// In an epilogue, rows and columns are left to the lowerings; a column plus what
-// a tensor says is clamped, and so is a row that a tensor names.
+// In epilogues, plain row and column indices are left to the lowerings; a
+// column plus a loaded value, or a loaded row, is clamped.
 // CHECK-LABEL: func.func @epilogue(
 // CHECK:         mx.matmul
 // CHECK:         ^bb0(%{{.*}}: f32, %[[ROW:.*]]: index, %[[COL:.*]]: index):
@@ -255,8 +256,8 @@ func.func @epilogue(%a: !a, %as: !as, %b: !b, %bs: !bs, %rows: tensor<?xi32>, %t
 
 // -----
 
-// What the program clamps by the size is not clamped twice; that the table has
-// elements is still asked.
+// An index that the program clamps is not clamped again; the check for an empty
+// table stays.
 // CHECK-LABEL: func.func @clamped(
 // CHECK:         cf.assert %{{.*}}, "'tensor.extract' op expected an access inside of its array: dimension 0 has no elements to read"
 // CHECK:         linalg.generic

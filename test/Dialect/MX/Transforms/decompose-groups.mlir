@@ -2,7 +2,8 @@
 
 mx.group @ep size = 2 tokens = 4
 
-// Ids are padded with -1 to as many tokens as a rank may have; payloads travel as they are.
+// Ids are padded with -1 to the maximum tokens per rank; payloads are sent
+// unpadded.
 // CHECK-LABEL: @dispatch
 // CHECK-SAME: (%[[IDS:.*]]: tensor<?x2xi32>, %[[X:.*]]: tensor<?x64xf32>)
 func.func @dispatch(%ids: tensor<?x2xi32>, %x: tensor<?x64xf32>) -> (tensor<8x2xi32>, tensor<8x64xf32>) {
@@ -24,13 +25,13 @@ func.func @dispatch(%ids: tensor<?x2xi32>, %x: tensor<?x64xf32>) -> (tensor<8x2x
 // CHECK-LABEL: @collect
 // CHECK-SAME: (%[[IDS:.*]]: tensor<4x2xi32>, %[[Z:.*]]: tensor<?x64xbf16>, %[[SLOTS:.*]]: tensor<?xi32>, %[[OUT:.*]]: tensor<4x64xf32>)
 func.func @collect(%ids: tensor<4x2xi32>, %z: tensor<?x64xbf16>, %slots: tensor<?xi32>, %y0: tensor<4x64xf32>) -> tensor<4x64xf32> {
-  // The row of the window of each slot.
+  // Window row of each slot.
   // CHECK: %[[ROWS:.*]] = linalg.generic {{.*}} ins(%[[SLOTS]]
   // CHECK: arith.floordivsi
   // CHECK: %[[SUMS:.*]] = mx.combine ins(%[[Z]] : tensor<?x64xbf16>) rows(%[[ROWS]] : tensor<?xi32>) outs(%{{.*}} : tensor<8x64xbf16>) order = {{ *}}fixed overwrite
   // CHECK: %[[W:.*]] = mx.window @ep : tensor<8x64xbf16>
   // CHECK: %[[CAME:.*]] = mx.all_to_all @ep ins(%[[SUMS]] : tensor<8x64xbf16>) outs(%[[W]]
-  // Of the ranks that have an expert of the token alone.
+  // Only from ranks that own an expert of the token.
   // CHECK: %[[OWNERS:.*]] = linalg.generic
   // CHECK: arith.cmpi ult
   // CHECK: arith.divui
@@ -53,7 +54,7 @@ func.func @pairs(%ids: tensor<?x2xi32>, %d: tensor<?xf32>, %slots: tensor<?xi32>
   return %q : tensor<?x2xf32>
 }
 
-// A loop whose bounds are constants runs equally often on all ranks.
+// A loop with constant bounds runs the same number of iterations on all ranks.
 // CHECK-LABEL: @rounds
 // CHECK: scf.for
 // CHECK: mx.all_gather

@@ -2,7 +2,7 @@
 // RUN: mx-opt %s --mx-decompose-tensors=on-device --canonicalize | FileCheck %s --check-prefix=DEVICE
 // RUN: mx-opt %s --mx-decompose-tensors --mlir-print-op-generic --mlir-print-local-scope --mlir-print-debuginfo | FileCheck %s --check-prefix=PLACE
 
-// Into a tensor of its own, not over %x.
+// Writes a new tensor instead of overwriting %x.
 // CHECK-LABEL: @elementwise
 // CHECK-SAME:    (%[[X:.*]]: tensor<?x4xf32>, %[[Y:.*]]: tensor<?x4xf32>)
 // CHECK:         %[[EMPTY:.*]] = tensor.empty(%{{.*}}) : tensor<?x4xf32>
@@ -63,7 +63,7 @@ func.func @pack(%x: tensor<10x7xf32>) -> (tensor<3x2x4x4xf32>, tensor<10x7xf32>)
   return %p, %u : tensor<3x2x4x4xf32>, tensor<10x7xf32>
 }
 
-// Upstream writes the body, which takes the location of the operation.
+// The body is created upstream and gets the operation's location.
 // PLACE-LABEL: sym_name = "places"
 // PLACE:       "linalg.matmul"
 // PLACE:       "arith.mulf"{{.*}} loc({{.*}}decompose-tensors.mlir":[[# @LINE + 3]]:8)

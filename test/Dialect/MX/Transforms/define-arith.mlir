@@ -2,7 +2,7 @@
 
 // docs/reference/Math.md, Arithmetic.
 
-// Only numbers that fit are converted; the limits are selected.
+// Converts numbers in range; otherwise selects the limits.
 // CHECK-LABEL: func @to_signed(
 // CHECK-SAME:    %[[X:.*]]: f32)
 // CHECK-DAG:     %[[ABOVE:.*]] = arith.constant 2.14748365E+9 : f32
@@ -21,7 +21,7 @@ func.func @to_signed(%x: f32) -> i32 {
   return %y : i32
 }
 
-// Of halves too, which may be too narrow for a limit; lists alike.
+// Halves may not represent a limit; vectors work alike.
 // CHECK-LABEL: func @to_unsigned(
 // CHECK:         arith.extf %{{.*}} : vector<4xf16> to vector<4xf32>
 // CHECK:         arith.constant dense<6.553600e+04> : vector<4xf32>
@@ -52,7 +52,7 @@ func.func @to_f16(%x: i16) -> f16 {
   return %y : f16
 }
 
-// What an f32 holds needs nothing.
+// Keeps conversions to f32, and of integers that f32 represents exactly.
 // CHECK-LABEL: func @short(
 // CHECK-NEXT:    arith.sitofp %{{.*}} : i16 to bf16
 // CHECK-NEXT:    arith.sitofp %{{.*}} : i64 to f32
@@ -71,7 +71,7 @@ func.func @bool(%x: i1) -> bf16 {
   return %0 : bf16
 }
 
-// Two roundings as they are written.
+// Keeps both roundings.
 // CHECK-LABEL: func @twice(
 // CHECK:         %[[WIDE:.*]] = arith.sitofp
 // CHECK:         %[[KEPT:.*]] = math.copysign %[[WIDE]], %[[WIDE]]
@@ -89,7 +89,7 @@ func.func @twice(%x: i64) -> bf16 {
 // CHECK:         %[[MAGNITUDE:.*]] = arith.andi %[[BITS]], %[[NAN]]
 // CHECK:         %[[IS:.*]] = arith.cmpi ugt, %[[MAGNITUDE]], %[[INF]]
 // CHECK:         arith.select %[[IS]], %[[NAN]], %[[BITS]]
-// The other direction shows nothing.
+// The inverse direction is not rewritten.
 // CHECK-NEXT:    arith.bitcast %{{.*}} : i32 to f32
 // CHECK-NEXT:    return
 func.func @bits(%x: f32, %y: i32) -> (i32, f32) {

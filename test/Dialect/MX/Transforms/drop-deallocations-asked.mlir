@@ -1,6 +1,6 @@
 // RUN: mx-opt %s --mx-drop-deallocations | FileCheck %s
 
-// Who asks whether it owns a buffer learns that it does not.
+// Returned ownership flags become false.
 // CHECK-LABEL: func.func @asked
 // CHECK:         %[[NO:.*]] = arith.constant false
 // CHECK-NOT:     dealloc

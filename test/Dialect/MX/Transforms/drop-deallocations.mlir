@@ -1,6 +1,6 @@
 // RUN: mx-opt %s --ownership-based-buffer-deallocation --mx-drop-deallocations --canonicalize | FileCheck %s
 
-// A loop that carries a new buffer from round to round: nothing is freed, and no address is compared.
+// A loop that carries a new buffer per iteration: nothing is freed, and no addresses are compared.
 // CHECK-LABEL: func.func @carried
 // CHECK-NOT:     dealloc
 // CHECK-NOT:     extract_aligned_pointer
@@ -19,7 +19,7 @@ func.func @carried(%x: memref<?xf32>, %times: index) {
   return
 }
 
-// What the caller owns is returned as a copy.
+// Buffers of the caller are returned as copies.
 // CHECK-LABEL: func.func @returned
 // CHECK-SAME:    (%[[X:.*]]: memref<4xf32>
 // CHECK:         %[[COPY:.*]] = bufferization.clone %[[X]]

@@ -1,7 +1,7 @@
 // RUN: mx-opt %s --mx-drop-deallocations | FileCheck %s
 // RUN: mx-opt %s --mx-drop-deallocations --ownership-based-buffer-deallocation | FileCheck %s --check-prefix=AGAIN
 
-// What a function frees by hand; upstream finds the place by itself then.
+// Manual deallocations are dropped; upstream then inserts its own.
 
 // CHECK-LABEL: func.func @by_hand
 // CHECK-NOT:     dealloc

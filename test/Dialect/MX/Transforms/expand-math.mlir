@@ -1,6 +1,6 @@
 // RUN: mx-opt %s --mx-expand-math | FileCheck %s
 
-// docs/reference/Math.md has the sequences in formulas.
+// docs/reference/Math.md lists the sequences as formulas.
 
 // No rounding to integers, no comparison, no branch.
 // CHECK-LABEL: func @exp(
@@ -67,7 +67,7 @@ func.func @silu(%x: f32) -> f32 {
   return %0 : f32
 }
 
-// What looks like it and is something else keeps its division.
+// Keeps the division of similar but different patterns.
 
 // CHECK-LABEL: func @other_numerator(
 // CHECK:         arith.divf %{{.*}}, %{{[a-z0-9_]*}} : f32
@@ -104,7 +104,7 @@ func.func @plus(%x: f32) -> f32 {
   return %0 : f32
 }
 
-// The types ask for four roundings to bf16.
+// The types require four roundings to bf16.
 // CHECK-LABEL: func @halves(
 // CHECK:         arith.truncf
 // CHECK:         arith.addf %{{.*}} : bf16
@@ -118,7 +118,7 @@ func.func @halves(%x: bf16) -> bf16 {
   return %0 : bf16
 }
 
-// An exp that has other users is computed for them.
+// An exp with other users is also computed for them.
 // CHECK-LABEL: func @shared(
 // CHECK:         arith.shrsi
 // CHECK:         arith.divf %{{.*}} {mx.normal_reciprocal} : f32

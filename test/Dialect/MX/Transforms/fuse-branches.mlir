@@ -1,7 +1,7 @@
 // RUN: mx-opt %s --mx-expand-math --mx-fuse-prologues | FileCheck %s
 
-// The sine of large angles is a branch, which does not keep an operation from
-// becoming the prologue of a quantization.
+// The sine of large angles is a branch; the operation is still fused as a
+// prologue.
 
 // CHECK-LABEL: func.func @sine(
 // CHECK-NOT:     linalg.generic

@@ -10,8 +10,8 @@
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0)>
 
-// Gate and up projection are columns of one matmul; what is made of them is
-// quantized. Values keep the roundings that the tensors' types said.
+// Gate and up projections are columns of a matmul; their SwiGLU is quantized.
+// The epilogue keeps the roundings of the tensor types.
 // CHECK-LABEL: func @swiglu(
 // CHECK-SAME:      %[[P:[^:]*]]: tensor<?xf32>)
 // CHECK-NOT:     mx.fused_quantize
@@ -56,7 +56,7 @@ func.func @swiglu(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: !o, %p: tensor<?xf32>)
   return %q#0, %q#1 : !a, !as
 }
 
-// The gate and up projection are needed elsewhere: nothing is fused.
+// Keeps gate and up projections with other uses.
 // CHECK-LABEL: func @saved(
 // CHECK:         mx.grouped_matmul
 // CHECK-NOT:     num_b
@@ -80,7 +80,7 @@ func.func @saved(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: !o) -> (!y, !h) {
   return %y, %h : !y, !h
 }
 
-// Rows are added to those of their tokens as they leave the matmul.
+// Rows are added to the rows of their tokens in the epilogue.
 // CHECK-LABEL: func @combine(
 // CHECK-SAME:      %[[ROWS:[^:]*]]: tensor<?xi32>, %[[OUT:[^:]*]]: tensor<?x512xf32>)
 // CHECK:         mx.grouped_matmul
@@ -102,7 +102,7 @@ func.func @combine(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: !o, %rows: tensor<?xi
   return %z : tensor<?x512xf32>
 }
 
-// A matmul's rows have no order: sums that have one are made of its result.
+// Ordered sums are not fused, since matmul rows are unordered.
 // CHECK-LABEL: func @combine_in_order(
 // CHECK:         mx.grouped_matmul
 // CHECK-NOT:     scatter
@@ -120,7 +120,7 @@ func.func @combine_in_order(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: !o, %rows: t
   return %z : tensor<?x512xf32>
 }
 
-// Other groups, another axis, accumulation: nothing is fused.
+// Different expert groups, another axis, or accumulation: not fused.
 // CHECK-LABEL: func @others(
 // CHECK:         mx.grouped_matmul
 // CHECK-NOT:     scatter
@@ -158,8 +158,8 @@ func.func @others(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: !o, %other: !o, %rows:
   return %z, %q#0, %q#1, %u : tensor<?x512xf32>, tensor<512x?xf8E4M3FN>, tensor<512x?xf8E8M0FNU>, !y
 }
 
-// What is combined is also what it is combined into; rows without a group are
-// combined, too.
+// The combined tensor is also the destination; rows outside of expert groups
+// are combined too.
 // CHECK-LABEL: func @combined_with_itself(
 // CHECK-NOT:     scatter
 // CHECK:         mx.combine
@@ -178,7 +178,7 @@ func.func @combined_with_itself(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: !o, %row
   return %z, %w : tensor<?x512xf32>, tensor<?x512xf32>
 }
 
-// A schedule was chosen for the matmul as it is.
+// The schedule was chosen for the unfused matmul.
 // CHECK-LABEL: func @scheduled(
 // CHECK:         mx.grouped_matmul
 // CHECK-SAME:      {schedule = "mine"}
@@ -200,7 +200,7 @@ func.func @scheduled(%a: !a, %as: !as, %b: tensor<8x256x256xf8E4M3FN>,
 
 // -----
 
-// A bias and a residual of a matmul of one matrix; then another operation.
+// Fuses a bias and a residual with one matmul, and a following operation.
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #column = affine_map<(d0, d1) -> (d1)>
 !a = tensor<256x512xf8E4M3FN>
@@ -244,8 +244,8 @@ func.func @dense(%a: !a, %as: !as, %bias: tensor<256xf32>, %r: !y) -> !y {
 !o = tensor<8xi32>
 #id = affine_map<(d0, d1) -> (d0, d1)>
 
-// Activations without scales stay as they are: what quantizes them elsewhere,
-// or made them from elements, is not the matmul's. What follows is.
+// Producers of unscaled activations are not fused: quantizers for other users,
+// and dequantizers. Consumers of the result are.
 // CHECK-LABEL: func @weights(
 // CHECK:         %[[X:.*]] = mx.dequantize
 // CHECK:         mx.grouped_matmul ragged = rows ins(%[[X]], %{{[^ ,)]+}}, %{{[^ ,)]+}} : tensor<?x256xbf16>,

@@ -21,7 +21,7 @@ func.func @pair(%x: !x) -> !x {
   return %y : !x
 }
 
-// Destinations may be one tensor, as CSE leaves those that are equal.
+// Destinations may be the same tensor, since CSE merges equal tensors.
 
 // CHECK-LABEL: func @same_outs(
 // CHECK-NEXT:    mx.fused_quantize {{.*}} dequantized = [f8E4M3FN, f8E4M3FN] -> tensor<256x64xbf16>, tensor<256x64xbf16> prologue
@@ -39,7 +39,7 @@ func.func @same_outs(%x: !x, %init: !x) -> (!x, !x) {
   return %y, %z : !x, !x
 }
 
-// Unless something else reads them,
+// Not fused if elements or scales have other uses,
 
 // CHECK-LABEL: func @read(
 // CHECK:         mx.fused_quantize
@@ -51,7 +51,7 @@ func.func @read(%x: !x, %e: !e, %s: !s, %init: !x) -> (!x, !e) {
   return %y, %q#0 : !x, !e
 }
 
-// or scales are those of other elements,
+// if scales belong to other elements,
 
 // CHECK-LABEL: func @others(
 // CHECK:         mx.fused_quantize
@@ -64,7 +64,7 @@ func.func @others(%x: !x, %e: !e, %s: !s, %init: !x) -> !x {
   return %y : !x
 }
 
-// or only a branch dequantizes,
+// if only a branch dequantizes,
 
 // CHECK-LABEL: func @branch(
 // CHECK:         mx.fused_quantize
@@ -81,7 +81,7 @@ func.func @branch(%x: !x, %e: !e, %s: !s, %init: !x, %c: i1) -> !x {
   return %r : !x
 }
 
-// or the destination follows from the quantization.
+// or if the destination depends on the quantization.
 
 // CHECK-LABEL: func @depends(
 // CHECK:         mx.fused_quantize
@@ -98,7 +98,7 @@ func.func @depends(%x: !x, %e: !e, %s: !s, %m: tensor<f32>) -> !x {
 
 // -----
 
-// Sizes of results are those of destinations.
+// Results have the sizes of their destinations.
 
 // CHECK-LABEL: func @sizes(
 // CHECK-SAME:    %[[X:.*]]: tensor<?x64xbf16>, %[[E:.*]]: tensor<?x64xf8E4M3FN>, %[[S:.*]]: tensor<?x2xf8E8M0FNU>)
@@ -116,7 +116,7 @@ func.func @sizes(%x: tensor<?x64xbf16>, %e: tensor<?x64xf8E4M3FN>, %s: tensor<?x
 
 // -----
 
-// One axis may be elements, and the other one not. Amax and prologue stay.
+// Only one axis may be dequantized. Amax and prologue are kept.
 
 !e = tensor<256x64xf4E2M1FN>
 !s = tensor<256x4xf8E4M3FN>
@@ -138,7 +138,7 @@ func.func @mixed(%x: tensor<256x64xf32>, %encode: f32, %decode: f32, %e: !e, %s:
   return %q#0, %q#1, %y, %q#4 : !e, !s, tensor<64x256xbf16>, tensor<f32>
 }
 
-// One factor is not two.
+// A shared global scale cannot serve two axes.
 
 // CHECK-LABEL: func @one_factor(
 // CHECK:         mx.fused_quantize {{.*}} decode_factors(%{{.*}}) {{.*}} dequantized = [f4E2M1FN, none]
@@ -152,8 +152,8 @@ func.func @one_factor(%x: tensor<256x64xf32>, %encode: f32, %decode: f32, %e: !e
 
 // -----
 
-// Rows are dequantized with their groups, a reduction as a matrix, or those of its
-// segments where they are, whatever says which they are.
+// Ragged rows are dequantized with their expert groups, a ragged reduction as a
+// matrix or by segments in place, for any source of the offsets.
 
 !x = tensor<300x64xbf16>
 !e = tensor<300x64xf8E4M3FN>
@@ -180,7 +180,8 @@ func.func @segments(%x: !x, %o: tensor<4xi32>, %p: tensor<4xi32>, %et: !et, %st:
   return %0 : tensor<64x896xbf16>
 }
 
-// Segments that move together are no longer where the quantizer writes.
+// Segments that move together no longer match the positions written by the
+// quantizer.
 
 // CHECK-LABEL: func @moved(
 // CHECK:         mx.fused_quantize
@@ -192,7 +193,7 @@ func.func @moved(%x: !x, %o: tensor<4xi32>, %et: !et, %st: !st, %yt: tensor<64x3
   return %0 : tensor<64x300xbf16>
 }
 
-// Other groups are other rows.
+// Different expert groups select other rows.
 
 // CHECK-LABEL: func @other_groups(
 // CHECK:         mx.fused_quantize
@@ -206,7 +207,7 @@ func.func @other_groups(%x: !x, %o: tensor<4xi32>, %p: tensor<4xi32>, %e: !e, %s
 
 // -----
 
-// Two values of f32 and four tensors of 16 bits fill a tile; rows need none.
+// Two f32 values and four 16-bit tensors fill a tile; row outputs need no tile.
 
 !x = tensor<256x128xf32>
 !e = tensor<256x128xf8E4M3FN>

@@ -1,5 +1,5 @@
-// Values side by side are one operand of a kernel only if no tile has columns of
-// two: `concat-multiple` says how wide tiles are. Otherwise they are stored.
+// Concatenated inputs are fused only if no tile spans two of them:
+// `concat-multiple` is the tile width. Otherwise the concatenation is stored.
 //
 // RUN: mx-opt %s --mx-fuse-prologues | FileCheck %s --check-prefixes=CHECK,ANY
 // RUN: mx-opt %s --mx-fuse-prologues=concat-multiple=128 | FileCheck %s --check-prefixes=CHECK,TILES

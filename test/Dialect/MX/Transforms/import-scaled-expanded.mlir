@@ -37,7 +37,7 @@ func.func @numbers(%a: tensor<8x64xf6E3M2FN>, %s: tensor<8x2xf8E8M0FNU>) -> tens
   return %x : tensor<8x64xbf16>
 }
 
-// Bytes of scales, as integers; no NaN.
+// Scales as integer bytes, without NaN.
 // CHECK-LABEL: func.func @bytes(
 // CHECK:         linalg.generic {{.*}} ins(%arg1 : tensor<8x2xi8>) outs(%{{.*}} : tensor<8x2xf8E8M0FNU>)
 // CHECK:           arith.bitcast %{{.*}} : i8 to f8E8M0FNU
@@ -62,7 +62,7 @@ func.func @bytes(%a: tensor<8x64xf4E2M1FN>, %s: tensor<8x2xi8>) -> tensor<8x64xf
   return %r : tensor<8x64xf32>
 }
 
-// The same without the NaN is not the format: byte 255 would be infinity.
+// Without the NaN case the format differs: byte 255 would be infinity.
 // CHECK-LABEL: func.func @no_nan(
 // CHECK-NOT:     mx.
 // CHECK:         return

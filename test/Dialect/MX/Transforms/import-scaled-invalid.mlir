@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir --split-input-file --verify-diagnostics --mx-import-scaled -o /dev/null
 
-// What stays as it is, and why.
+// Patterns that are not imported, and the reason.
 
 #id = affine_map<(r, k) -> (r, k)>
 #by8 = affine_map<(r, k) -> (r, k floordiv 8)>
@@ -71,7 +71,7 @@ func.func @interleaved(%a: tensor<4x64x6xf8E4M3FN>, %s: tensor<4x2x6xf8E8M0FNU>,
   return %r : tensor<4x5x6xf32>
 }
 
-// The orders of blocks and of what is in them differ.
+// Blocks and elements within blocks are in different orders.
 func.func @orders(%a: tensor<4x2x32xf8E4M3FN>, %s: tensor<4x2xf8E8M0FNU>, %x: tensor<5x32x2xbf16>, %c: tensor<4x5xf32>) -> tensor<4x5xf32> {
   // expected-remark @below {{not imported: its operands have the dimensions that are summed over in different orders}}
   %r = linalg.generic {indexing_maps = [affine_map<(m, n, o, i) -> (m, o, i)>, affine_map<(m, n, o, i) -> (m, o)>, affine_map<(m, n, o, i) -> (n, i, o)>, affine_map<(m, n, o, i) -> (m, n)>],
@@ -116,14 +116,14 @@ func.func @unknown_batch(%a: tensor<?x8x64xf8E5M2>, %sa: tensor<?x8x2xf8E8M0FNU>
   return %r : tensor<?x8x16xf32>
 }
 
-// Nothing here has scales: there is no remark.
+// No scales: no remark.
 func.func @others(%a: tensor<8x64xf32>, %b: tensor<64x16xf32>, %c: tensor<8x16xf32>) -> tensor<8x16xf32> {
   %s = arith.mulf %a, %a : tensor<8x64xf32>
   %r = linalg.matmul ins(%s, %b : tensor<8x64xf32>, tensor<64x16xf32>) outs(%c : tensor<8x16xf32>) -> tensor<8x16xf32>
   return %r : tensor<8x16xf32>
 }
 
-// One operand is added up alone.
+// One operand is summed alone.
 func.func @other_sum(%a: tensor<8x64x3xf8E4M3FN>, %s: tensor<8x2x3xf8E8M0FNU>, %x: tensor<4x64xbf16>, %c: tensor<4x8xf32>) -> tensor<4x8xf32> {
   // expected-remark @below {{not imported: it is summed over other dimensions than those of both operands}}
   %r = linalg.generic {indexing_maps = [affine_map<(m, n, k, l) -> (m, k)>, affine_map<(m, n, k, l) -> (n, k, l)>, affine_map<(m, n, k, l) -> (n, k floordiv 32, l)>, affine_map<(m, n, k, l) -> (m, n)>],
@@ -138,7 +138,7 @@ func.func @other_sum(%a: tensor<8x64x3xf8E4M3FN>, %s: tensor<8x2x3xf8E8M0FNU>, %
   return %r : tensor<4x8xf32>
 }
 
-// A tensor has more scales than its constant index, or its blocks, reach.
+// A tensor has more scales than its constant index, or its blocks, cover.
 
 func.func @first_of_three(%a: tensor<4x32xf4E2M1FN>, %b: tensor<16x32xf4E2M1FN>, %as: tensor<4x1xf8E8M0FNU>, %bs: tensor<16x3xf8E8M0FNU>, %c: tensor<4x16xf32>) -> tensor<4x16xf32> {
   // expected-remark @below {{not imported: its operands are not imported: not all of its elements and scales are read, each at a multiple or a remainder of its loops}}
@@ -220,14 +220,14 @@ func.func @f(%a: tensor<8x64x${element}>, %s: tensor<8x2xf8E8M0FNU>, %x: tensor<
 // expected-remark @below {{not imported: one operand has scales, and the other is f32, where bf16 or f16 is expected}}
 %r = linalg.matmul indexing_maps = [#mk, #nk, #mn] ins(%x, %y : tensor<4x64xf32>, tensor<8x64xf32>) outs(%c : tensor<4x8xf32>) -> tensor<4x8xf32>
 
-// A rounding to bf16 before the matmul is not lost.
+// A rounding to bf16 before the matmul must be kept.
 // SET result = 4x8xf32
 %y = arith.scaling_extf %a, %b : tensor<8x64xf8E4M3FN>, tensor<8x64xf8E8M0FNU> to tensor<8x64xf32>
 %t = arith.truncf %x : tensor<4x64xf32> to tensor<4x64xbf16>
 %z = arith.extf %t : tensor<4x64xbf16> to tensor<4x64xf32>
 %r = linalg.matmul indexing_maps = [#mk, #nk, #mn] ins(%z, %y : tensor<4x64xf32>, tensor<8x64xf32>) outs(%c : tensor<4x8xf32>) -> tensor<4x8xf32>
 
-// The bits of f16 numbers as bf16 are other numbers.
+// The bits of f16 values as bf16 are other values.
 // SET result = 4x8xf32
 // expected-remark @below {{not imported: its numbers are f16}}
 %h = arith.scaling_extf %a, %b : tensor<8x64xf8E4M3FN>, tensor<8x64xf8E8M0FNU> to tensor<8x64xf16>

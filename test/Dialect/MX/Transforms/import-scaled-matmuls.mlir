@@ -1,8 +1,8 @@
 // RUN: mx-opt %s --split-input-file --mx-import-scaled=scale-layout=linear --canonicalize --cse --verify-diagnostics | FileCheck %s
 // RUN: mx-opt %s --split-input-file --mx-import-scaled --canonicalize --cse | FileCheck %s --check-prefix=TILED
 
-// Matmuls of linalg with block scales. The first operand has its scales
-// broadcast and reshaped, the second one has K first: it is transposed.
+// Matmuls of linalg with block scales. The scales of the first operand are
+// broadcast and reshaped; the second operand stores K first and is transposed.
 // CHECK-LABEL: func.func @matmul(
 // CHECK-SAME:    %[[A:.*]]: tensor<8x64xf8E4M3FN>, %[[SA:.*]]: tensor<8x2xf8E8M0FNU>, %[[B:.*]]: tensor<64x16xf8E5M2>, %[[SB:.*]]: tensor<2x16xf8E8M0FNU>)
 // CHECK-NOT:     scaling_extf
@@ -33,8 +33,8 @@ func.func @matmul(%a: tensor<8x64xf8E4M3FN>, %sa: tensor<8x2xf8E8M0FNU>, %b: ten
 
 // -----
 
-// Elements in blocks, scaled there, then reshaped; the transposed operand was
-// transposed by the program, which is undone.
+// Elements are scaled per block, then reshaped; an existing transposition of
+// the operand is undone.
 // CHECK-LABEL: func.func @blocks(
 // CHECK-SAME:    %[[A:.*]]: tensor<?x4x32xf4E2M1FN>, %[[SA:.*]]: tensor<?x4xf8E8M0FNU>, %[[B:.*]]: tensor<16x128xf8E4M3FN>, %[[SB:.*]]: tensor<16x4xf8E8M0FNU>, %[[C:.*]]: tensor<?x16xf32>)
 // CHECK-NOT:     linalg.
@@ -67,7 +67,7 @@ func.func @blocks(%a: tensor<?x4x32xf4E2M1FN>, %sa: tensor<?x4xf8E8M0FNU>, %b: t
 
 // -----
 
-// A result that is written transposed has the operands in the other order.
+// A transposed result swaps the operands.
 #nk = affine_map<(m, n, k) -> (n, k)>
 #mk = affine_map<(m, n, k) -> (m, k)>
 #nm = affine_map<(m, n, k) -> (n, m)>
@@ -89,7 +89,7 @@ func.func @swapped(%a: tensor<8x64xf6E2M3FN>, %sa: tensor<8x2xf8E8M0FNU>, %b: te
 
 // -----
 
-// A batch stays one.
+// A batch is kept.
 // CHECK-LABEL: func.func @batch_matmul(
 // CHECK-SAME:    %[[A:.*]]: tensor<?x8x64xf8E4M3FN>, %[[SA:.*]]: tensor<?x8x2xf8E8M0FNU>, %[[B:.*]]: tensor<?x64x16xf8E4M3FN>, %[[SB:.*]]: tensor<?x2x16xf8E8M0FNU>
 // CHECK:         linalg.transpose ins(%[[B]] : {{.*}}) outs({{.*}}) permutation = [0, 2, 1]
@@ -109,7 +109,7 @@ func.func @batch_matmul(%a: tensor<?x8x64xf8E4M3FN>, %sa: tensor<?x8x2xf8E8M0FNU
 
 // -----
 
-// Loops over blocks and within them; a batch of A alone is rows.
+// Loops over blocks and within blocks; a batch of A alone becomes rows.
 #a = affine_map<(b, m, n, o, i) -> (b, m, o, i)>
 #b = affine_map<(b, m, n, o, i) -> (n, o, i)>
 #sa = affine_map<(b, m, n, o, i) -> (b, m, o)>
@@ -138,8 +138,8 @@ func.func @four_operands(%a: tensor<?x8x?x32xf4E2M1FN>, %b: tensor<16x?x32xf4E2M
 
 // -----
 
-// Two dynamic dimensions become rows: their sizes are compared with those of the
-// scales and of the result.
+// Two dynamic dimensions are collapsed to rows: their sizes are compared with
+// the scales and the result.
 #a = affine_map<(b, m, n, o, i) -> (b, m, o, i)>
 #b = affine_map<(b, m, n, o, i) -> (n, o, i)>
 #sa = affine_map<(b, m, n, o, i) -> (b, m, o)>
@@ -193,8 +193,8 @@ func.func @repeated(%a: tensor<8x4x2x32xf4E2M1FN>, %b: tensor<16x4x2x32xf4E2M1FN
 
 // -----
 
-// One operand has scales, the other is bf16, which makes it A. Where it has the
-// columns, the result is computed transposed.
+// A single scaled operand: bf16 becomes A. If bf16 provides the columns, the
+// result is computed transposed.
 #floor = affine_map<(r, k) -> (r, k floordiv 32)>
 #id = affine_map<(r, k) -> (r, k)>
 #mk = affine_map<(m, n, k) -> (m, k)>
@@ -221,7 +221,7 @@ func.func @weights(%x: tensor<?x64xbf16>, %w: tensor<16x64xf4E2M1FN>, %s: tensor
 // -----
 
 // NVFP4: the product of two conversions, with scales that became f32 first. A
-// vector is a matrix of one row.
+// A vector becomes a matrix with a single row.
 // CHECK-LABEL: func.func @nvfp4(
 // CHECK-SAME:    %[[A:.*]]: tensor<64xbf16>, %[[B:.*]]: tensor<16x64xf4E2M1FN>, %[[SB:.*]]: tensor<16x4xf8E4M3FN>, %[[C:.*]]: tensor<16xf32>)
 // CHECK-DAG:     %[[ROW:.*]] = tensor.expand_shape %[[A]] {{\[\[}}0, 1]] output_shape [1, 64]

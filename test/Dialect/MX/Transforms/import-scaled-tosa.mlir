@@ -12,7 +12,8 @@ func.func @matmul(%a: tensor<4x8x64xf6E2M3FN>, %sa: tensor<4x8x2xf8E8M0FNU>, %b:
 
 // -----
 
-// One matrix for all: the batch is rows. What one type does not say, another does.
+// A matrix shared by the batch: the batch becomes rows. Sizes are merged from
+// all types.
 // CHECK-LABEL: func.func @broadcast(
 // CHECK-DAG:     %[[A:.*]] = tensor.collapse_shape %{{.*}} {{\[\[}}0, 1], [2]] : tensor<4x8x64xf4E2M1FN> into tensor<32x64xf4E2M1FN>
 // CHECK-DAG:     %[[B:.*]] = tensor.collapse_shape %{{.*}} {{\[\[}}0, 1], [2]] : tensor<1x16x64xf4E2M1FN> into tensor<16x64xf4E2M1FN>
@@ -25,7 +26,7 @@ func.func @broadcast(%a: tensor<?x8x64xf4E2M1FN>, %sa: tensor<4x8x2xf8E8M0FNU>, 
 
 // -----
 
-// The relayout of scales that a quantization writes is part of it.
+// A relayout of scales for a quantizer is fused into it.
 // CHECK-LABEL: func.func @quantized(
 // CHECK:         mx.quantize ins(%arg0 : tensor<1x8x64xf32>) outs({{.*}}) scale_rounding = fit -> tensor<1x8x64xf8E5M2>, tensor<1x8x2xf8E8M0FNU>
 // CHECK:         mx.quantize ins(%arg1 : tensor<1x16x64xbf16>) outs({{.*}}) scale_rounding = fit -> tensor<1x16x64xf8E5M2>, tensor<1x16x2xf8E8M0FNU>
@@ -56,7 +57,7 @@ func.func @casts(%a: tensor<3x?x64xf32>, %b: tensor<64xf32>) -> (tensor<3x?x64xb
 
 // -----
 
-// MXINT8 is i8, in functions and calls too, and is multiplied as bf16.
+// MXINT8 is i8, also in functions and calls, and is multiplied as bf16.
 // CHECK-LABEL: func.func private @inner(
 // CHECK-SAME:    %[[A:.*]]: tensor<2x8x64xi8>, %{{.*}}: tensor<2x8x2xf8E8M0FNU>, %{{.*}}: tensor<2x16x64xf32>) -> (tensor<2x8x16xf32>, tensor<2x16x64xi8>)
 // CHECK:         %[[Q:.*]]:2 = mx.quantize ins(%{{.*}}) outs(%{{.*}}) scale_rounding = fit -> tensor<2x16x64xi8>
@@ -80,7 +81,7 @@ func.func @outer(%a: tensor<2x8x64x!tosa.mxint8>, %sa: tensor<2x8x2xf8E8M0FNU>, 
 
 // -----
 
-// A result without a rank is cast to that.
+// An unranked result is cast back.
 // CHECK-LABEL: func.func @unranked_results(
 // CHECK:         %[[X:.*]] = mx.dequantize {{.*}} -> tensor<4x64xf32>
 // CHECK:         tensor.cast %[[X]] : tensor<4x64xf32> to tensor<*xf32>
@@ -105,7 +106,7 @@ func.func @unranked_matmul(%a: tensor<4x8x64xf6E2M3FN>, %sa: tensor<4x8x2xf8E8M0
 
 // -----
 
-// The bytes of a vector of MXINT8 are i8 all the way.
+// MXINT8 vectors stay i8 throughout.
 // CHECK-LABEL: func.func @vector_of_int8(
 // CHECK-SAME:    -> (tensor<64xi8>, tensor<2xf8E8M0FNU>)
 // CHECK-NOT:     unrealized_conversion_cast

@@ -20,7 +20,7 @@ func.func @static(%x: tensor<300x192xbf16>) -> (tensor<300x192xf8E4M3FN>, tensor
   return %q, %s : tensor<300x192xf8E4M3FN>, tensor<300x6xf8E8M0FNU, #tiled>
 }
 
-// Calls and declarations change with the functions.
+// Calls and declarations are converted with the functions.
 // CHECK-LABEL: func @caller
 // CHECK:         call @static(%{{.*}}) : (tensor<300x192xbf16>) -> (tensor<300x192xf8E4M3FN>, tensor<3x2x32x4x4xf8E8M0FNU>)
 // CHECK:         call @external(%{{.*}}) : (tensor<3x2x32x4x4xf8E8M0FNU>) -> ()
@@ -34,7 +34,7 @@ func.func private @external(tensor<300x6xf8E8M0FNU, #tiled>)
 
 // -----
 
-// A linear layout and the mark of a ragged reduction change no shape.
+// Linear layouts and the marker of a ragged reduction change no shape.
 // CHECK-LABEL: func @shape_kept(
 // CHECK-SAME:      tensor<300x6xf8E8M0FNU>, %{{[^:]*}}: tensor<64x896xf8E4M3FN>,
 // CHECK-SAME:      %{{[^:]*}}: tensor<1x7x32x4x4xf8E8M0FNU>, %{{[^:]*}}: tensor<64x28xf8E8M0FNU>)
@@ -47,7 +47,7 @@ func.func @shape_kept(%l: tensor<300x6xf8E8M0FNU, #mx.scale_layout<linear>>,
 
 // -----
 
-// The operation still says that its rows are ragged.
+// The operation still states that its rows are ragged.
 // CHECK-LABEL: func @ragged_rows
 // CHECK:         mx.fused_quantize ragged = rows
 // CHECK-SAME:      outs(%{{[^ ,]*}}, %{{[^ ,]*}} : tensor<300x64xf8E4M3FN>, tensor<6x1x32x4x4xf8E8M0FNU>)
@@ -106,7 +106,7 @@ func.func @control_flow(%s: tensor<256x16xf8E8M0FNU, #tiled>, %l: tensor<256x16x
 
 // -----
 
-// Sizes in tiles are computed from logical sizes.
+// Physical sizes are computed from logical sizes.
 // CHECK-LABEL: func @dynamic_empty(
 // CHECK-SAME:      %[[B:[^:]*]]: index, %[[R:[^:]*]]: index, %[[C:[^:]*]]: index)
 // CHECK-DAG:     %[[TR:.*]] = arith.ceildivui %[[R]], %[[C128:.*]] : index
@@ -130,7 +130,7 @@ func.func @dynamic_empty(%b: index, %r: index, %c: index)
 
 #tiled = #mx.scale_layout<sf_128x4>
 
-// tensor.dim gives the logical size: a constant, a size of tensor.empty, a
+// tensor.dim returns the logical size: a constant, a size of tensor.empty, a
 // dimension of the physical tensor, ...
 // CHECK-LABEL: func @dim(
 // CHECK-SAME:      %[[R:[^:]*]]: index, %[[S:[^:]*]]: tensor<?x3x2x32x4x4xf8E8M0FNU>)
@@ -147,7 +147,7 @@ func.func @dim(%r: index, %s: tensor<?x300x6xf8E8M0FNU, #tiled>) -> (index, inde
   return %rows, %dynamic, %batch : index, index, index
 }
 
-// ... or that of the elements which an operation pairs the scales with.
+// ... or the size of the elements that an operation pairs with the scales.
 // CHECK-LABEL: func @dim_of_elements(
 // CHECK-SAME:      %[[X:[^:]*]]: tensor<?x?xbf16>, %[[E:[^:]*]]: tensor<?x?xf8E4M3FN>
 // CHECK:         %[[ROWS:.*]] = tensor.dim %[[E]], %{{.*}} : tensor<?x?xf8E4M3FN>
@@ -166,7 +166,7 @@ func.func @dim_of_elements(%x: tensor<?x?xbf16>, %e: tensor<?x?xf8E4M3FN>, %f: t
   return %rows, %blocks : index, index
 }
 
-// The argument is known by its use.
+// The size of an argument follows from its use.
 // CHECK-LABEL: func @dim_of_argument(
 // CHECK-SAME:      %[[Q:[^:]*]]: tensor<?x64xf8E4M3FN>
 // CHECK:         %[[ROWS:.*]] = tensor.dim %[[Q]], %{{.*}} : tensor<?x64xf8E4M3FN>
@@ -194,7 +194,7 @@ func.func @dim_of_relayout(%l: tensor<?x2xf8E8M0FNU>, %t: tensor<?x2xf8E8M0FNU, 
 
 // -----
 
-// Attributes, epilogues and memrefs stay.
+// Attributes, epilogues and memrefs are kept.
 // CHECK-LABEL: func @epilogue
 // CHECK:         mx.matmul {{.*}} accumulate {mark = 7 : i64} -> tensor<8x8xf32> epilogue {
 // CHECK-NEXT:    ^bb0(%[[ACC:.*]]: f32, %{{.*}}: index, %{{.*}}: index):
@@ -213,7 +213,7 @@ func.func @epilogue(%a: tensor<8x32xf8E4M3FN>, %s: tensor<8x1xf8E8M0FNU, #mx.sca
 
 // -----
 
-// Scales of every value of a prologue, and the logical size of the last.
+// Scales of every prologue value, and the logical size of the last.
 // CHECK-LABEL: func @prologue(
 // CHECK:         %[[R:.*]]:4 = mx.fused_quantize
 // CHECK-SAME:      -> tensor<?x64xf8E4M3FN>, tensor<?x1x32x4x4xf8E8M0FNU>, tensor<?x64xf8E4M3FN>, tensor<?x1x32x4x4xf8E8M0FNU> prologue {
@@ -242,7 +242,7 @@ func.func @prologue(%x: tensor<?x64xbf16>, %e: tensor<?x64xf8E4M3FN>,
 
 #tiled = #mx.scale_layout<sf_128x4>
 
-// Scales of inputs, whose sizes are those of the elements that they belong to.
+// Scales of inputs, with the sizes of their elements.
 // CHECK-LABEL: func @input_scales(
 // CHECK-SAME:      %[[Q:[^:]*]]: tensor<?x64xf4E2M1FN>, %[[S:[^:]*]]: tensor<?x1x32x4x4xf8E4M3FN>
 // CHECK:         mx.fused_quantize ins(%[[Q]] : tensor<?x64xf4E2M1FN>) input_scales(%[[S]] : tensor<?x1x32x4x4xf8E4M3FN>)
@@ -288,7 +288,7 @@ func.func @empty_of_weights(%n: index, %k: index) -> tensor<?x?xf8E4M3FN, #packe
   return %0 : tensor<?x?xf8E4M3FN, #packed>
 }
 
-// What they are packed from tells their sizes ...
+// Their sizes follow from the unpacked tensor ...
 // CHECK-LABEL: func @dim_of_packed(
 // CHECK-SAME:      %[[W:[^:]*]]: tensor<?x?xf8E4M3FN>
 // CHECK:         %[[K:.*]] = tensor.dim %[[W]], %{{.*}} : tensor<?x?xf8E4M3FN>
@@ -301,8 +301,7 @@ func.func @dim_of_packed(%w: tensor<?x?xf8E4M3FN>, %e: tensor<?x?xf8E4M3FN, #pac
   return %k : index
 }
 
-// ... or the matmul that they are an operand of, and so do they those of their
-// scales.
+// ... or from a matmul, which also defines the sizes of their scales.
 // CHECK-LABEL: func @dim_of_operand(
 // CHECK-SAME:      %[[X:[^:]*]]: tensor<?x?xbf16>, %{{[^:]*}}: tensor<4x?x?x128x32xf8E4M3FN>, %{{[^:]*}}: tensor<4x?x?x32x4x4xf8E8M0FNU>, %[[Y:[^:]*]]: tensor<?x?xf32>
 // CHECK:         %[[COLUMNS:.*]] = tensor.dim %[[Y]], %{{.*}} : tensor<?x?xf32>

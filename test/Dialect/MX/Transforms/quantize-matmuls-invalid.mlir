@@ -1,6 +1,6 @@
 // RUN: mx-opt %s --split-input-file --verify-diagnostics --mx-quantize-matmuls
 
-// Matmuls that stay as they are, and why.
+// Matmuls that are not quantized, and the reason.
 
 func.func @multiple(%a: tensor<64x40xbf16>, %b: tensor<40x96xbf16>, %c: tensor<64x96xf32>) -> tensor<64x96xf32> {
   // expected-remark @below {{not quantized: its reduction dimension of 40 is no multiple of 32}}
@@ -35,13 +35,13 @@ func.func @encoding(%a: tensor<64x64xf32, "sparse">, %b: tensor<64x96xf32>, %c: 
 }
 
 func.func @broadcast(%a: tensor<64xf32>, %b: tensor<64x96xf32>, %c: tensor<64x96xf32>) -> tensor<64x96xf32> {
-  // expected-remark @below {{not quantized: it has not one row, one column and one reduction dimension, and at most one batch}}
+  // expected-remark @below {{not quantized: it does not have exactly one row, one column and one reduction dimension, and at most one batch dimension}}
   %r = linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
       ins(%a, %b : tensor<64xf32>, tensor<64x96xf32>) outs(%c : tensor<64x96xf32>) -> tensor<64x96xf32>
   return %r : tensor<64x96xf32>
 }
 
-// Of several rows; nothing else is left of the attempt.
+// Several row dimensions; nothing of the attempt remains.
 func.func @rows(%x: tensor<4x8x40xbf16>, %w: tensor<96x40xbf16>, %c: tensor<4x8x96xf32>) -> tensor<4x8x96xf32> {
   // expected-remark @below {{not quantized: its reduction dimension of 40 is no multiple of 32}}
   %r = linalg.contract indexing_maps = [affine_map<(b, m, n, k) -> (b, m, k)>, affine_map<(b, m, n, k) -> (n, k)>, affine_map<(b, m, n, k) -> (b, m, n)>]
@@ -50,14 +50,14 @@ func.func @rows(%x: tensor<4x8x40xbf16>, %w: tensor<96x40xbf16>, %c: tensor<4x8x
 }
 
 func.func @vector(%a: tensor<64x64xf32>, %b: tensor<64xf32>, %c: tensor<64xf32>) -> tensor<64xf32> {
-  // expected-remark @below {{not quantized: it has not one row, one column and one reduction dimension, and at most one batch}}
+  // expected-remark @below {{not quantized: it does not have exactly one row, one column and one reduction dimension, and at most one batch dimension}}
   %r = linalg.matvec ins(%a, %b : tensor<64x64xf32>, tensor<64xf32>) outs(%c : tensor<64xf32>) -> tensor<64xf32>
   return %r : tensor<64xf32>
 }
 
 // -----
 
-// Starts that are not the ends before.
+// Starts must equal the previous ends.
 func.func @starts(%x: tensor<200x128xbf16>, %w: tensor<4x128x96xbf16>, %ends: tensor<4xindex>, %starts: tensor<4xindex>) -> tensor<200x96xf32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -101,7 +101,7 @@ func.func @indices(%x: tensor<200x128xbf16>, %w: tensor<4x128x96xbf16>, %ends: t
 
 // -----
 
-// Not all groups, and what other rows hold.
+// Some expert groups only, and old contents of other rows.
 func.func @part(%x: tensor<200x128xbf16>, %w: tensor<4x128x96xbf16>, %ends: tensor<4xi32>, %old: tensor<200x96xf32>) -> (tensor<200x96xf32>, tensor<200x96xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -120,7 +120,7 @@ func.func @part(%x: tensor<200x128xbf16>, %w: tensor<4x128x96xbf16>, %ends: tens
     %o = tensor.insert_slice %r into %out[%start, 0] [%n, 96] [1, 1] : tensor<?x96xf32> into tensor<200x96xf32>
     scf.yield %o, %end : tensor<200x96xf32>, index
   }
-  // expected-remark @below {{not a grouped matmul: rows of no expert group would lose what is there}}
+  // expected-remark @below {{not a grouped matmul: rows outside all expert groups would lose their contents}}
   %z:2 = scf.for %g = %c0 to %c4 step %c1 iter_args(%out = %old, %start = %c0) -> (tensor<200x96xf32>, index) {
     %e = tensor.extract %ends[%g] : tensor<4xi32>
     %end = arith.index_cast %e : i32 to index

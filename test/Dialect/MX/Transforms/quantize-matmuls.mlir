@@ -9,8 +9,8 @@
 #mn = affine_map<(m, n, k) -> (m, n)>
 #nm = affine_map<(m, n, k) -> (n, m)>
 
-// Zeros are not added. The second operand has K first, so that it is quantized
-// along its columns, which writes it transposed. One rounding to bf16.
+// Zeros are not added. The second operand has K first, so it is quantized along
+// its columns, which writes it transposed. One rounding to bf16.
 // CHECK-LABEL: func.func @plain(
 // CHECK-SAME:    %[[A:.*]]: tensor<64x128xbf16>, %[[B:.*]]: tensor<128x96xbf16>)
 // CHECK-NOT:     linalg.
@@ -38,7 +38,7 @@ func.func @plain(%a: tensor<64x128xbf16>, %b: tensor<128x96xbf16>) -> tensor<64x
 
 // -----
 
-// What outs holds is added, in f32: the rounding behind is another one.
+// The contents of outs are added in f32, and the sum is rounded again.
 #mk = affine_map<(m, n, k) -> (m, k)>
 #nk = affine_map<(m, n, k) -> (n, k)>
 #mn = affine_map<(m, n, k) -> (m, n)>
@@ -56,8 +56,7 @@ func.func @accumulate(%a: tensor<?x128xbf16>, %b: tensor<96x128xf16>, %c: tensor
 
 // -----
 
-// A result that is written transposed has the operands in the other order, and
-// so have their recipes.
+// A transposed result swaps the operands and their recipes.
 #km = affine_map<(m, n, k) -> (k, m)>
 #nk = affine_map<(m, n, k) -> (n, k)>
 #nm = affine_map<(m, n, k) -> (n, m)>
@@ -89,7 +88,7 @@ func.func @batch(%a: tensor<3x64x128xbf16>, %b: tensor<3x128x96xbf16>) -> tensor
 
 // -----
 
-// An operation's own recipes go first.
+// Recipes on the operation take precedence.
 #mk = affine_map<(m, n, k) -> (m, k)>
 #nk = affine_map<(m, n, k) -> (n, k)>
 #mn = affine_map<(m, n, k) -> (m, n)>
@@ -108,7 +107,7 @@ func.func @own(%a: tensor<64x128xbf16>, %b: tensor<96x128xbf16>, %c: tensor<64x9
 
 // -----
 
-// Rounding is an operation on elements too.
+// Rounding is an elementwise operation too.
 #all = affine_map<(r, c) -> (r, c)>
 // CHECK-LABEL: func.func @rounded(
 // CHECK-NOT:     linalg.generic
@@ -129,7 +128,7 @@ func.func @rounded(%a: tensor<64x128xbf16>, %b: tensor<128x96xbf16>) -> tensor<6
 
 // -----
 
-// Several dimensions of rows are one, and so are several of a batch.
+// Collapses several row dimensions, and several batch dimensions.
 // CHECK-LABEL: func.func @rows_of_a_batch(
 // CHECK-SAME:    %[[X:.*]]: tensor<?x8x128xbf16>, %[[W:.*]]: tensor<128x96xbf16>)
 // CHECK:         %[[ROWS:.*]] = tensor.collapse_shape %[[X]] {{\[\[}}0, 1], [2]] : tensor<?x8x128xbf16> into tensor<?x128xbf16>
@@ -170,8 +169,8 @@ func.func @heads(%q: tensor<2x4x16x128xbf16>, %k: tensor<2x4x128x24xbf16>, %c: t
 
 // -----
 
-// Two reduction dimensions, and a result that needs no reshape: what replaces it
-// is the result of mx.matmul itself. Rounded, it is rounded once.
+// Two reduction dimensions, and a result without reshape, replaced by the
+// result of mx.matmul itself. The result is rounded once.
 // CHECK-LABEL: func.func @heads_to_model(
 // CHECK:         %[[Y:.*]] = mx.matmul {{.*}} -> tensor<8x16xf32>
 // CHECK:         return %[[Y]]
@@ -199,8 +198,8 @@ func.func @heads_to_model_rounded(%x: tensor<8x4x32xf32>, %w: tensor<4x32x16xf32
 
 // -----
 
-// Rows of 4 bytes are quantized after a transposition: the GPU reads 16 bytes at
-// a time along the columns. The option of scales is for those of f8E8M0FNU.
+// 4-byte rows are transposed before quantization, since the GPU reads 16 bytes
+// along columns. The option for scales applies to f8E8M0FNU.
 // CHECK-LABEL: func.func @two_columns(
 // CHECK-SAME:    %[[X:.*]]: tensor<8x64xbf16>, %[[W:.*]]: tensor<64x2xbf16>)
 // CHECK:         %[[T:.*]] = linalg.transpose ins(%[[W]] : tensor<64x2xbf16>) {{.*}} permutation = [1, 0]
@@ -229,9 +228,9 @@ func.func @nvfp4_has_its_own_rounding(%x: tensor<8x64xbf16>, %w: tensor<8x64xbf1
 
 // -----
 
-// Two batches become one: the number of its matrices would not tell 2 x 3 from
-// 3 x 2. What the result is made with needs no comparison, and one dimension
-// alone is compared by the matmul.
+// Two batch dimensions are collapsed, so 2 x 3 and 3 x 2 must be distinguished
+// by a comparison. The init defines the sizes without a comparison, and a
+// single dimension is compared by the matmul.
 // CHECK-LABEL: func.func @two_batches(
 // CHECK-SAME:    %[[X:.*]]: tensor<?x?x8x64xf32>, %[[W:.*]]: tensor<?x?x16x64xf32>)
 // CHECK-DAG:     %[[X0:.*]] = tensor.dim %[[X]], %c0
@@ -257,7 +256,7 @@ func.func @two_batches(%x: tensor<?x?x8x64xf32>, %w: tensor<?x?x16x64xf32>) -> t
   return %r : tensor<?x?x8x16xf32>
 }
 
-// One of them is known: the matmul of the other tells.
+// One dimension is known: the matmul checks the other.
 // CHECK-LABEL: func.func @known_batch(
 // CHECK-NOT:     mxgpu.require
 // CHECK:         mx.matmul
@@ -267,7 +266,7 @@ func.func @known_batch(%x: tensor<?x4x8x64xf32>, %w: tensor<?x4x16x64xf32>, %y: 
   return %r : tensor<?x4x8x16xf32>
 }
 
-// A matmul that stays as it is compares its own sizes.
+// A matmul that is not quantized checks its own sizes.
 // CHECK-LABEL: func.func @not_quantized(
 // CHECK-NOT:     mxgpu.require
 // CHECK:         linalg.contract

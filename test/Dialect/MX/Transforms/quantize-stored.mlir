@@ -1,9 +1,9 @@
 // RUN: mx-opt %s --split-input-file --verify-diagnostics --mx-quantize-matmuls --canonicalize --cse | FileCheck %s
 // RUN: mx-opt %s --split-input-file --mx-quantize-matmuls=recipe=nvfp4 --canonicalize --cse | FileCheck %s --check-prefix=NVFP4
 
-// Operands that were dequantized are read as they are stored, in the format they
-// are in: weights of 4 bits in a matmul whose other operand gets the recipe.
-// NVFP4 has one kind of scales for both operands, so it quantizes again.
+// Dequantized operands are read in their stored format: 4-bit weights in a
+// matmul with the recipe on the other operand. NVFP4 has one scale type for
+// both operands, so it is quantized again.
 #mk = affine_map<(m, n, k) -> (m, k)>
 #nk = affine_map<(m, n, k) -> (n, k)>
 #mn = affine_map<(m, n, k) -> (m, n)>
@@ -31,7 +31,7 @@ func.func @weights(%x: tensor<?x128xbf16>, %w: tensor<96x128xf4E2M1FN>, %s: tens
 
 // -----
 
-// The reduction is no multiple of the 128 that 4 bits beside 8 need, so that both
+// The reduction is no multiple of 128, which 4-bit by 8-bit requires, so both
 // operands get the recipe.
 #mk = affine_map<(m, n, k) -> (m, k)>
 #nk = affine_map<(m, n, k) -> (n, k)>
@@ -49,9 +49,8 @@ func.func @short(%x: tensor<32x96xbf16>, %w: tensor<64x96xf4E2M1FN>, %s: tensor<
 
 // -----
 
-// Tiles of scales stay; an operand along another dimension, one of f16, which
-// has not the range of scales, and one that is asked to be something else are
-// quantized.
+// Scale tiles are kept. Quantizes operands along another dimension, f16
+// operands (too small a range for scales), and operands with another recipe.
 #mk = affine_map<(m, n, k) -> (m, k)>
 #nk = affine_map<(m, n, k) -> (n, k)>
 #kn = affine_map<(m, n, k) -> (k, n)>
@@ -88,7 +87,7 @@ func.func @which(%a: !e, %as: !s, %b: !e, %bs: !s, %y: !y) -> !y {
 
 // -----
 
-// The stacked weights of a mixture of experts, whose scales are a batch.
+// Stacked weights of a mixture of experts, with batched scales.
 #mk = affine_map<(m, n, k) -> (m, k)>
 #nk = affine_map<(m, n, k) -> (n, k)>
 #mn = affine_map<(m, n, k) -> (m, n)>
@@ -126,8 +125,8 @@ func.func @experts(%x: tensor<?x128xbf16>, %e: tensor<4x96x128xf8E5M2>, %s: tens
 
 // -----
 
-// Rows of groups, and the reduction of groups: tiles of scales, or blocks, begin
-// with each group, which is not how they are stored.
+// Expert groups of rows and of the reduction: scale tiles, or blocks, start
+// with each group, unlike the stored scales.
 #mk = affine_map<(m, n, k) -> (m, k)>
 #nk = affine_map<(m, n, k) -> (n, k)>
 #mn = affine_map<(m, n, k) -> (m, n)>
@@ -188,8 +187,7 @@ func.func @groups(%e: !e, %s: !s, %w: !w, %te: !te, %ts: !ts, %ends: tensor<4xi3
 
 // -----
 
-// "none" is said on purpose, so there is no remark that says why, though this is
-// no matmul.
+// "none" is explicit, so there is no remark, although this is no matmul.
 // CHECK-LABEL: func.func @none(
 // CHECK:         linalg.generic
 // NVFP4-LABEL: func.func @none(

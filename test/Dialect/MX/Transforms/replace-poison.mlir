@@ -1,7 +1,6 @@
 // RUN: mx-opt %s --lift-cf-to-scf --mx-replace-poison | FileCheck %s
 
-// A path that returns its own tensor has none of those that another path
-// passes on.
+// A path that returns another value yields tensor.empty instead of poison.
 
 // CHECK-LABEL: func.func @switch
 // CHECK-NOT:     ub.poison : tensor

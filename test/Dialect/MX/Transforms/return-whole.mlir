@@ -1,6 +1,6 @@
 // RUN: mx-opt %s --mx-return-whole | FileCheck %s
 
-// The first rows of a matrix have the layout of a whole one.
+// The leading rows of a matrix keep the identity layout.
 // CHECK-LABEL: @first_rows
 // CHECK:         %[[PART:.*]] = memref.cast
 // CHECK:         %[[WHOLE:.*]] = memref.alloc(%{{.*}}) : memref<?x4xf32>

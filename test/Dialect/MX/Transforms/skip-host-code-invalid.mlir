@@ -2,7 +2,7 @@
 // RUN: not mx-opt %s --mx-skip-host-code="pipeline=builtin.module(nonsense)" 2>&1 | FileCheck %s --check-prefix=PIPELINE
 // PIPELINE: 'nonsense' does not refer to a registered pass or pass pipeline
 
-// Host code that declares a function of the runtime in another way.
+// Host code declares a runtime function with another type.
 // expected-error @below {{expected 'mxLoadConstant', which mx's functions call, to be declared as mx declares it, found another declaration}}
 // expected-note @below {{mx's: llvm.func @mxLoadConstant(!llvm.ptr, !llvm.ptr, i64) -> !llvm.ptr}}
 llvm.func @mxLoadConstant(i32)

@@ -1,11 +1,11 @@
-// What is not mx's comes out as it went in, and what is mx's is compiled.
-// `canonicalize` stands for any pipeline: it folds 1 + 1.
+// Host code is unchanged, and mx code is compiled. `canonicalize` is an example
+// pipeline: it folds 1 + 1.
 //
 // RUN: mx-opt %s --split-input-file --mx-skip-host-code="pipeline=builtin.module(canonicalize)" | FileCheck %s
 // RUN: mx-opt %s --split-input-file --mx-to-nvvm=chip=sm_90a 2>/dev/null | FileCheck %s --check-prefix=NVVM
 
-// Memory of the host: a table that is written, loads and stores. Private
-// functions of mx that it calls stay, whether or not mx calls them too.
+// Host memory: a mutable table, loads and stores. Private mx functions called
+// by the host are kept, even if mx calls them too.
 //
 // CHECK-DAG:   memref.global "private" @calls
 // CHECK-LABEL: func.func @main(
@@ -68,7 +68,7 @@ func.func private @unused() -> i32 {
 
 // -----
 
-// Names that both have: the host's kernels, and a constant that both read.
+// Names used by both: the host's kernels, and a shared constant.
 //
 // NVVM-LABEL: gpu.module @kernels {
 // NVVM:         gpu.func @mine(
@@ -108,8 +108,8 @@ module attributes {gpu.container_module} {
 
 // -----
 
-// Who calls a function of mx and has nothing of the gpu dialect gives it device
-// memory: the function is mx's, and what it calls.
+// A caller without gpu operations passes device memory to mx functions: the
+// callee and its callees belong to mx.
 //
 // NVVM-LABEL: func.func @twice(
 // NVVM-COUNT-2: gpu.launch_func
@@ -126,7 +126,7 @@ func.func private @double(%x: memref<4xf32>) {
 
 // -----
 
-// Nothing of mx's.
+// A module without mx operations.
 //
 // NVVM-LABEL: func.func @host(
 // NVVM-NEXT:    %[[C:.+]] = arith.constant 0 : index
@@ -140,7 +140,7 @@ func.func @host(%x: memref<4xf32>) -> f32 {
 
 // -----
 
-// A function of the host in the LLVM dialect.
+// A host function in the LLVM dialect.
 //
 // NVVM-LABEL: llvm.func @host(
 // NVVM-NEXT:    llvm.mlir.constant(1 : i32)

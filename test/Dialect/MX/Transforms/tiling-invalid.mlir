@@ -31,31 +31,31 @@ module attributes {transform.with_named_sequence} {
 // -----
 
 // CASES matmul error
-// Packed scales: a tile of rows would be cut.
+// Packed scales: the tile would cut a row tile,
 // SET scales = tensor<2x4x32x4x4xf8E8M0FNU>
 // SET sizes = 64, 0, 0
 // expected-error @below {{expected tiles of M in multiples of 128, found 64}}
 
-// And so a tile of blocks.
+// or a tile of blocks.
 // SET scales = tensor<2x4x32x4x4xf8E8M0FNU>
 // SET options = ) accumulate -> tensor<256x96xf32>
 // SET sizes = 0, 0, 64
 // expected-error @below {{expected tiles of K in multiples of 128, found 64}}
 
-// Linear scales: a block would be cut.
+// Linear scales: the tile would cut a block.
 // SET options = ) accumulate -> tensor<256x96xf32>
 // SET sizes = 0, 0, 16
 // expected-error @below {{expected tiles of K in multiples of 32, found 16}}
 
-// Each tile would overwrite the one before.
+// Each tile would overwrite the previous.
 // expected-error @below {{expected no tiling of K: only a matmul with accumulate has partial sums}}
 
-// Each tile would round.
+// Each tile would round its partial sum.
 // SET out = tensor<256x96xbf16>
 // SET options = ) accumulate -> tensor<256x96xbf16>
 // expected-error @below {{expected no tiling of K: partial sums need outs of type f32}}
 
-// The epilogue would see a part of the sum.
+// The epilogue would be applied to a partial sum.
 // SET options = ) accumulate -> tensor<256x96xf32> epilogue {
 // expected-error @below {{expected no tiling of K: the epilogue takes the whole sum}}
 // BLOCK epilogue
@@ -63,7 +63,7 @@ module attributes {transform.with_named_sequence} {
   mx.yield %acc : f32
 }
 
-// A slice of an encoded tensor has no meaning.
+// A slice of an encoded tensor is undefined.
 // SET scales = tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 // SET sizes = 128, 0, 0
 // expected-error @below {{expected linear or materialized layouts to tile, found 'tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>'}}
@@ -94,7 +94,7 @@ module attributes {transform.with_named_sequence} {
 // -----
 
 // CASES tile function
-// A tile of packed weights has 64 rows.
+// Tiles of packed weights must be 64 rows high.
 // SET name = pack_operand
 // SET sizes = 32
 func.func @f(%w: tensor<192x96xf8E4M3FN>, %init: tensor<3x2x128x32xf8E4M3FN>) -> tensor<3x2x128x32xf8E4M3FN> {
@@ -105,7 +105,7 @@ func.func @f(%w: tensor<192x96xf8E4M3FN>, %init: tensor<3x2x128x32xf8E4M3FN>) ->
     -> tensor<3x2x128x32xf8E4M3FN>
 return %0 : tensor<3x2x128x32xf8E4M3FN>
 
-// Offsets of a tile are not those of the whole.
+// Offsets of a tile differ from offsets of the whole.
 // SET name = grouped_matmul
 // SET sizes = 128, 0, 0
 func.func @f(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>,
@@ -119,7 +119,7 @@ func.func @f(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tens
     outs(%init : tensor<300x48xbf16>) -> tensor<300x48xbf16>
 return %c : tensor<300x48xbf16>
 
-// Elements of a tile have other numbers than in the whole.
+// Random numbers depend on the index in the whole tensor.
 func.func @f(%x: tensor<256x64xbf16>, %seed: i64, %e: tensor<256x64xf8E4M3FN>, %f: tensor<256x2xf8E8M0FNU>)
 // BLOCK error
   -> tensor<256x64xf8E4M3FN> {
@@ -129,7 +129,7 @@ func.func @f(%x: tensor<256x64xbf16>, %seed: i64, %e: tensor<256x64xf8E4M3FN>, %
     outs(%e, %f : tensor<256x64xf8E4M3FN>, tensor<256x2xf8E8M0FNU>) -> tensor<256x64xf8E4M3FN>, tensor<256x2xf8E8M0FNU>
 return %q#0 : tensor<256x64xf8E4M3FN>
 
-// A tile has a maximum of its own.
+// A tile would have its own maximum.
 // SET name = amax
 func.func @f(%x: tensor<256x64xbf16>, %m: tensor<f32>)
 // BLOCK error
@@ -139,7 +139,7 @@ func.func @f(%x: tensor<256x64xbf16>, %m: tensor<f32>)
 %q = mx.amax ins(%x : tensor<256x64xbf16>) outs(%m : tensor<f32>) -> tensor<f32>
 return %q : tensor<f32>
 
-// The quantizer writes whole tiles of scales.
+// The quantizer writes whole scale tiles.
 // SET sizes = 100
 func.func @f(%x: tensor<300x64xbf16>, %e: tensor<300x64xf8E4M3FN>, %f: tensor<3x1x32x4x4xf8E8M0FNU>)
 // BLOCK error
@@ -151,7 +151,7 @@ func.func @f(%x: tensor<300x64xbf16>, %e: tensor<300x64xf8E4M3FN>, %f: tensor<3x
     -> tensor<300x64xf8E4M3FN>, tensor<3x1x32x4x4xf8E8M0FNU>
 return %q : tensor<300x64xf8E4M3FN>
 
-// Squares are not cut.
+// Square blocks cannot be cut.
 // SET sizes = 16
 func.func @f(%x: tensor<64x64xbf16>, %e: tensor<64x64xf8E4M3FN>, %f: tensor<64x2xf8E8M0FNU>)
 // BLOCK error

@@ -4,8 +4,8 @@
 // RUN: not mx-opt %s --mx-to-plan=chip=sm_100a 2>&1 | FileCheck %s
 // RUN: not mx-opt %s --mx-to-nvvm=chip=sm_90a 2>&1 | FileCheck %s
 
-// Dimensions that an array does not have are refused before anything folds: of a memref upstream reads a size that is
-// not there.
+// Nonexistent dimensions are refused before folding: upstream would read a size out of bounds on
+// memrefs.
 
 // MEMREF: verify-dims.mlir:[[@LINE+4]]:8: error: expected a dimension of 'memref<?x?xf4E2M1FN>', from 0 to below 2, found -1
 func.func @memref(%x: memref<?x?xf4E2M1FN>) -> (memref<?x64xf4E2M1FN>, index) {

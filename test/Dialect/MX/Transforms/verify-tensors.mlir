@@ -3,8 +3,8 @@
 // CHECK-NOT:   was not bufferized
 // CHECK:       'arith.extf' op expected vectors of at most
 
-// The pass on its own: the pipelines write the first three as linalg.generic
-// before it.
+// The pass in isolation: pipelines first convert these three operations to
+// linalg.generic.
 
 func.func @elementwise(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
   // expected-error @below {{'arith.addf' op expected an operation on tensors that bufferizes: write it as a linalg.generic on elements, which mx-opt --mx-decompose-tensors does}}
@@ -31,7 +31,7 @@ func.func @softmax(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
 
 // -----
 
-// Whatever would count the elements of a vector comes after this.
+// Runs before any pass that counts vector elements.
 func.func @vector(%x: vector<1099511627776xbf16>) {
   // expected-error @below {{'arith.extf' op expected vectors of at most 65536 elements, found 'vector<1099511627776xf32>'}}
   %y = arith.extf %x : vector<1099511627776xbf16> to vector<1099511627776xf32>
@@ -40,7 +40,7 @@ func.func @vector(%x: vector<1099511627776xbf16>) {
 
 // -----
 
-// Nobody needs what is unused.
+// Unused operations are accepted.
 func.func @unused(%x: tensor<8x8xf32>) {
   %y = arith.addf %x, %x : tensor<8x8xf32>
   return
@@ -48,7 +48,7 @@ func.func @unused(%x: tensor<8x8xf32>) {
 
 // -----
 
-// A body that upstream made has no operations of the user.
+// A body created upstream contains no operations of the user.
 func.func @matmul_of_f8(%a: tensor<4x32xf8E4M3FN>, %b: tensor<32x8xf8E4M3FN>, %c: tensor<4x8xf32>) -> tensor<4x8xf32> {
   // expected-error @below {{'linalg.matmul' op expected arithmetic on f16, bf16, f32, f64, integers or index, found 'f8E4M3FN'; mx.matmul multiplies narrower floats with their scales}}
   %y = linalg.matmul ins(%a, %b : tensor<4x32xf8E4M3FN>, tensor<32x8xf8E4M3FN>) outs(%c : tensor<4x8xf32>) -> tensor<4x8xf32>
@@ -73,7 +73,7 @@ func.func @sum_of_f8(%a: tensor<4xf8E5M2>, %c: tensor<4xf8E5M2>) -> tensor<4xf8E
 
 // -----
 
-// A move is no arithmetic.
+// Moves of elements are not arithmetic.
 func.func @moved(%a: tensor<4x8xf8E5M2>, %c: tensor<8x4xf8E5M2>) -> tensor<8x4xf8E5M2> {
   %y = linalg.transpose ins(%a : tensor<4x8xf8E5M2>) outs(%c : tensor<8x4xf8E5M2>) permutation = [1, 0]
   return %y : tensor<8x4xf8E5M2>

@@ -120,7 +120,7 @@ mxgpu.store_fragment %v, %x[%n, %n] when(%p) : vector<2x4xf32>, memref<4x64xf32>
 // expected-error @below {{'mxgpu.thread_amax' op expected vectors whose elements fill words of 32 bits, found 'vector<31xbf16>'}}
 %m = mxgpu.thread_amax %v : vector<31xbf16>
 
-// Sizes whose product overflows to a small number.
+// Number of elements overflows to a small number.
 // SET arguments = %v: vector<4294967296x4294967296xbf16>
 // shared C10
 // expected-error @below {{'mxgpu.thread_amax' op expected vectors of at most 1024 elements, found 'vector<4294967296x4294967296xbf16>'}}

@@ -6,7 +6,7 @@
 // -----
 
 // CASES
-// How layouts are written.
+// Syntax of layouts.
 // expected-error @below {{expected '<'}}
 #layout = #mxgpu.fragment_layout
 
@@ -46,7 +46,7 @@
 // expected-error @below {{expected '>'}}
 #layout = #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column], warps = 4>
 
-// Numbers that are too large to read, to multiply, or to be meant.
+// Numbers out of range, overflowing products, and implausible sizes.
 // expected-error @below {{integer value too large}}
 #layout = #mxgpu.fragment_layout<threads = [99999999999999999999: 1 row], values = [32: 1 column]>
 
@@ -89,7 +89,7 @@
 // expected-error @below {{expected at most 16 modes of threads, found 17}}
 #layout = #mxgpu.fragment_layout<threads = [1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row], values = [32: 1 column]>
 
-// Modes count something, upwards.
+// Modes must be positive and increasing.
 // fragment_layout C1
 // expected-error @below {{expected modes of threads of at least 1 value, found 0}}
 #layout = #mxgpu.fragment_layout<threads = [0: 1 row], values = [32: 1 column]>
@@ -118,7 +118,7 @@
 // expected-error @below {{expected modes of values with a step of at least 1, found -9223372036854775808}}
 #layout = #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: -9223372036854775808 columns]>
 
-// Each row and each column is held once.
+// Each row and column must be covered exactly once.
 // fragment_layout C5
 // expected-error @below {{expected a mode with a step of 1 rows, so that each is held once, found 2}}
 #layout = #mxgpu.fragment_layout<threads = [32: 2 rows], values = [32: 1 column]>
@@ -151,7 +151,7 @@
 // expected-error @below {{expected modes of a power of two values below the highest of columns, found 6}}
 #layout = #mxgpu.fragment_layout<threads = [32: 1 row], values = [6: 1 column, 2: 6 columns]>
 
-// Fragments have the shape of their layout.
+// Fragments must have the shape of their layout.
 // fragment C3
 // expected-error @below {{expected elements of 'f4E2M1FN' that fill words of 32 bits of a thread, found 4}}
 func.func private @f(!mxgpu.fragment<128x4xf4E2M1FN, #mxgpu.fragment_layout<threads = [128: 1 row], values = [4: 1 column]>>)

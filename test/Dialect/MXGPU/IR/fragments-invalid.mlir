@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics
 
-// Ops that take fragments apart or assemble them.
+// Operations that split or build fragments.
 
 // -----
 
@@ -37,7 +37,7 @@ gpu.module @kernels {
 // -----
 
 // CASES mma use
-// Parts of the columns are all of one size, in the layout of the whole.
+// Column parts must have equal sizes and the layout of the whole.
 // extract_columns C1
 // expected-error @below {{'mxgpu.extract_columns' op expected some of the columns of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>' in its layout, found '!mxgpu.fragment<64x48xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 6: 8 columns]>>'}}
 %part = mxgpu.extract_columns %zero at(%i) : !accumulator -> !mxgpu.fragment<64x48xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 6: 8 columns]>>
@@ -90,7 +90,7 @@ gpu.module @kernels {
 // -----
 
 // CASES mma use
-// A vector for each row of the thread.
+// One vector per row of the thread.
 // SET accumulator = 64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>
 // shared C27
 // expected-error @below {{'mxgpu.to_rows' op expected 2 rows of 'vector<8xf32>', found 'vector<16xf32>'}}
@@ -113,7 +113,7 @@ gpu.module @kernels {
 
 // -----
 
-// Elements of a thread fill a word, but those of one of its rows do not.
+// Elements of a thread fill a word, but the elements of one row do not.
 !narrow = !mxgpu.fragment<256x4xf4E2M1FN, #mxgpu.fragment_layout<threads = [128: 2 rows], values = [4: 1 column, 2: 1 row]>>
 func.func @f(%f: !narrow) {
   // shared C12
@@ -143,7 +143,7 @@ func.func @f(%f: !narrow) {
 // expected-error @below {{'mxgpu.from_rows' op expected 1 row of 'vector<32xf32>', found 'vector<16xf32>', 'vector<16xf32>'}}
 %f = mxgpu.from_rows %v, %v : vector<16xf32>, vector<16xf32> -> !accumulator
 
-// Rows and runs that a thread has, where the role has the threads.
+// Rows and runs must exist, for the role's threads.
 // shared C25
 // expected-error @below {{'mxgpu.fragment_row' op expected the number of a row below 2, found 2}}
 %row = mxgpu.fragment_row 2 of !accumulator

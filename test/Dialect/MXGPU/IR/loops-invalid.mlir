@@ -55,7 +55,7 @@ mxgpu.for_each_k (%k, %extent, %first) from %n to %n step 0 {
   "llvm.unreachable"() : () -> ()
 }) : (index, index) -> ()
 
-// Stages and their buffers stay where they are taken.
+// Stages and their buffers must not leave their region.
 // SET role = warps(4)
 %stage, %d = mxgpu.consumer_wait %acc : !acc
 // for_each_k C1
@@ -78,7 +78,7 @@ mxgpu.for_each_k (%k, %extent, %first) from %n to %n step 0 {
   mxgpu.yield %k : index
 }
 
-// The implicit end of a body yields nothing.
+// The implicit terminator yields nothing.
 // yield C1
 // expected-error @below {{'mxgpu.yield' op expected values of types ('f32'), found ()}}
 %sum = mxgpu.for_each_k (%k, %extent, %first) from %n to %n step 128 iter_args(%x = %v : f32) {

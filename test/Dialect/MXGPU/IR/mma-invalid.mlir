@@ -6,7 +6,7 @@
 // -----
 
 // CASES
-// What instructions there are.
+// Existing instructions.
 // expected-error @below {{expected k = number}}
 #mma = #mxgpu.wgmma<n = 128>
 
@@ -135,7 +135,7 @@ gpu.module @kernels {
 // -----
 
 // CASES scaled error
-// Scales and sums where the instruction has them.
+// Scales and accumulators must be where the instruction reads them.
 // mma C1
 // expected-error @below {{'mxgpu.mma' op expected no scales of a, as #mxgpu.wgmma<n = 128, k = 16> takes none, found '!mxgpu.scales<128>'}}
 
@@ -206,7 +206,7 @@ gpu.module @kernels {
 // -----
 
 // CASES mma use
-// Sums in registers are a value, those in tensor memory are not.
+// Accumulators in registers are results, accumulators in tensor memory are not.
 // mma C3
 // expected-error @below {{'mxgpu.mma' op expected a result like the accumulator that it is given where that is in registers, and only there}}
 mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator
@@ -217,7 +217,7 @@ mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator
 
 // -----
 
-// Reductions of a and b that fit each other and the instruction.
+// The reductions of a and b must match, and fit the instruction.
 // USE mma error
 // SET b = 128x32xbf16, sw64
 // mma C6
@@ -232,7 +232,7 @@ mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator
 // expected-error @below {{'mxgpu.mma' op expected a reduction of a multiple of 32 elements, found 16}}
 %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 32> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
 
-// The K of an instruction is that of its types.
+// K of an instruction follows from its types.
 // wgmma C5
 // expected-error @below {{'mxgpu.mma' op expected K of wgmma with bf16 to be 16, found 32 in '!mxgpu.buffer<smem<64x64xbf16, sw128>>' and '!mxgpu.buffer<smem<128x64xbf16, sw128>>'}}
 %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 32> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
@@ -249,7 +249,7 @@ mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator
 // wgmma C5
 // expected-error @below {{'mxgpu.mma' op expected K of wgmma with e4m3 to be 32, found 16 in '!mxgpu.buffer<smem<64x128xf8E4M3FN, sw128>>' and '!mxgpu.buffer<smem<128x128xf8E5M2, sw128>>'}}
 
-// Types that it multiplies.
+// Supported types.
 // SET b = 128x64xf16, sw128
 // wgmma C5
 // expected-error @below {{'mxgpu.mma' op expected operands of wgmma to be both f16, both bf16, both tf32, or each e4m3 or e5m2, found bf16 and f16 in '!mxgpu.buffer<smem<64x64xbf16, sw128>>' and '!mxgpu.buffer<smem<128x64xf16, sw128>>'}}
@@ -261,7 +261,7 @@ mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator
 
 // -----
 
-// Rows as long as their swizzle.
+// Rows must be as long as their swizzle.
 // shared C35
 // expected-error @below {{expected rows of at most 64 bytes under swizzle sw64, found 128}}
 // USE mma
@@ -277,7 +277,7 @@ mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator
 // -----
 
 // CASES mma use
-// What only instructions of tensor memory take.
+// Operands for tensor memory instructions only.
 // wgmma C3
 // expected-error @below {{'mxgpu.mma' op expected neither accumulate, extent nor b_offset: begin with mxgpu.zero_fragment, and let the copy engine fill what lies beyond the reduction with 0}}
 %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero accumulate(%yes) : !a, !b, !accumulator -> !accumulator
@@ -293,7 +293,7 @@ mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator
 // -----
 
 // CASES mma error
-// Rows of a, b and the sums.
+// Rows of a, b and the accumulator.
 // SET b = 64x64xbf16, sw128
 // wgmma C6
 // expected-error @below {{'mxgpu.mma' op expected 128 rows of b, found 64}}
@@ -310,12 +310,12 @@ mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator
 // wgmma C8
 // expected-error @below {{'mxgpu.mma' op expected an accumulator of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>', found '!mxgpu.fragment<64x128xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>'}}
 
-// The sums of a row for each thread are not those of a warpgroup.
+// A row-per-thread layout is not an accumulator layout of a warpgroup.
 // SET accumulator = 128x64xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>
 // wgmma C8
 // expected-error @below {{'mxgpu.mma' op expected an accumulator of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>', found '!mxgpu.fragment<128x64xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>>'}}
 
-// Whole warpgroups.
+// Whole warpgroups are required.
 // SET warps = 2
 // wgmma C9
 // expected-error @below {{'mxgpu.mma' op expected a role of 4 warps, 1 warpgroup, found 2}}
@@ -354,7 +354,7 @@ gpu.module @kernels {
 // -----
 
 // CASES held error
-// A in registers: in those of the instruction,
+// A in registers must have the layout of the instruction,
 // SET held = 128x64xbf16, #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>
 // mma C10
 // expected-error @below {{'mxgpu.mma' op expected a as '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>', found '!mxgpu.fragment<128x64xbf16, #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>>'}}
@@ -363,27 +363,27 @@ gpu.module @kernels {
 // mma C10
 // expected-error @below {{'mxgpu.mma' op expected a as '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>', found '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>'}}
 
-// of a type that it multiplies,
+// a supported type,
 // SET held = 64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>
 // mma C9
 // expected-error @below {{'mxgpu.mma' op expected a with as many elements, of a type, as #mxgpu.wgmma<n = 128, k = 16> takes from registers, found '!mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>'}}
 
-// whole instructions of it,
+// whole instruction tiles,
 // SET held = 64x8xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows]>
 // mma C9
 // expected-error @below {{'mxgpu.mma' op expected a with as many elements, of a type, as #mxgpu.wgmma<n = 128, k = 16> takes from registers, found '!mxgpu.fragment<64x8xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows]>>'}}
 
-// as many elements as B has,
+// as many reduction elements as B,
 // SET held = 64x32xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 2: 16 columns]>
 // mma C6
 // expected-error @below {{'mxgpu.mma' op expected a and b with the same reduction, found 32 and 64}}
 
-// of the type of B,
+// and the type of B.
 // SET held = 64x64xf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>
 // wgmma C5
 // expected-error @below {{'mxgpu.mma' op expected operands of wgmma to be both f16, both bf16, both tf32, or each e4m3 or e5m2, found f16 and bf16 in '!mxgpu.fragment<64x64xf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>' and '!mxgpu.buffer<smem<128x64xbf16, sw128>>'}}
 
-// The ring says that an instruction reads its stages, whoever fills them.
+// The ring must declare an instruction as consumer, for any producer.
 // SET consumer = threads(128)
 // mma C11
 // expected-error @below {{'mxgpu.mma' op expected b in a ring with consumer async_threads(n), found threads}}
@@ -394,7 +394,7 @@ gpu.module @kernels {
 // expected-error @below {{'mxgpu.mma' op expected b in a ring with consumer async_threads(n), found threads}}
 
 // BLOCK use
-// Only warpgroups that divide an A in shared memory have numbers.
+// Thread numbers are only for warpgroups that divide A in shared memory.
 %thread = mxgpu.thread_id
 // wgmma C10
 // expected-error @below {{'mxgpu.mma' op expected no thread but where warpgroups divide an a in shared memory}}
@@ -403,7 +403,7 @@ gpu.module @kernels {
 // -----
 
 // CASES mma type
-// Part of the reduction is for an A in registers,
+// A partial reduction requires A in registers,
 // SET b = 2x128x64xbf16, sw128
 !held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
 // BLOCK use
@@ -412,7 +412,7 @@ gpu.module @kernels {
 // expected-error @below {{'mxgpu.mma' op expected no column of b but for an a in registers and a b in shared memory, found '!mxgpu.buffer<smem<64x64xbf16, sw128>>' and '!mxgpu.buffer<smem<2x128x64xbf16, sw128>>'}}
 %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b column(0) into %zero : !a, !b, !accumulator -> !accumulator
 
-// where the reduction from the column on fits,
+// a reduction that fits from the column on,
 // SET b = 2x128x64xbf16, sw128
 !held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
 // BLOCK use
@@ -421,7 +421,7 @@ gpu.module @kernels {
 // expected-error @below {{'mxgpu.mma' op expected a column of b from 0 to 64 in steps of 16, found 80}}
 %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b column(80) into %zero : !held, !b, !accumulator -> !accumulator
 
-// not before the first,
+// a column of at least 0,
 // SET b = 2x128x64xbf16, sw128
 !held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
 // BLOCK use
@@ -430,7 +430,7 @@ gpu.module @kernels {
 // expected-error @below {{'mxgpu.mma' op expected a column of b from 0 to 64 in steps of 16, found -16}}
 %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b column(-16) into %zero : !held, !b, !accumulator -> !accumulator
 
-// and at an instruction's step.
+// and a multiple of the instruction's K.
 // SET b = 2x128x64xbf16, sw128
 !held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
 // BLOCK use
@@ -439,7 +439,7 @@ gpu.module @kernels {
 // expected-error @below {{'mxgpu.mma' op expected a column of b from 0 to 64 in steps of 16, found 8}}
 %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b column(8) into %zero : !held, !b, !accumulator -> !accumulator
 
-// Several warpgroups: all of the role,
+// Several warpgroups require all warpgroups of the role,
 // SET a = 128x64xbf16, sw128
 // SET consumer = async_threads(256)
 // SET accumulator = 128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>
@@ -457,7 +457,7 @@ gpu.module @kernels {
 // expected-error @below {{'mxgpu.mma' op expected a role of 8 warps, 2 warpgroups, found 12}}
 %new = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
 
-// the number of each thread,
+// a thread number,
 // SET a = 128x64xbf16, sw128
 // SET consumer = async_threads(256)
 // SET accumulator = 128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>
@@ -467,7 +467,7 @@ gpu.module @kernels {
 // expected-error @below {{'mxgpu.mma' op expected thread where warpgroups divide an a in shared memory}}
 %new = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
 
-// their sums,
+// accumulators for all,
 // SET a = 128x64xbf16, sw128
 // SET consumer = async_threads(256)
 // SET accumulator = 128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 64 rows, 16: 8 columns]>
@@ -489,7 +489,7 @@ gpu.module @kernels {
 // -----
 
 // CASES
-// Kind f16 has no scales,
+// Kind f16 takes no scales,
 !in = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>, b: smem<128x64xbf16, sw128>, sa: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 !a = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
@@ -510,7 +510,7 @@ gpu.module @kernels {
   }
 }
 
-// and nowhere in them where B would begin,
+// and no start row of B within scales,
 !in = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>, b: smem<64x64xbf16, sw128>), producer = bulk_copy, consumer = mma_commit>
 !a = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<64x64xbf16, sw128>>
@@ -557,7 +557,7 @@ gpu.module @kernels {
 // -----
 
 // CASES f16 error
-// multiplies two kinds of numbers,
+// multiplies only f16 and bf16,
 // tcgen05_mma C11
 // expected-error @below {{'mxgpu.mma' op expected A of kind::f16 to be one of f16, bf16, found e4m3 in '!mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>'}}
 
@@ -565,7 +565,7 @@ gpu.module @kernels {
 // tcgen05_mma C10
 // expected-error @below {{'mxgpu.mma' op expected elements that the tensor core multiplies in '!mxgpu.buffer<smem<128x32xf32, sw128>>'}}
 
-// and reads rings that say so.
+// and reads rings with a matching producer or consumer.
 // SET a = 128x64xbf16, sw128
 // SET producer = threads(128)
 // SET consumer = threads(128)
@@ -604,12 +604,12 @@ gpu.module @kernels {
 // -----
 
 // CASES tcgen05 error
-// An instruction of a pair belongs to a kernel of pairs.
+// A pair instruction requires a kernel with CTA pairs.
 // SET mma = mxf8f6f4, m = 256, n = 256, ctas = 2
 // tcgen05_mma C5
 // expected-error @below {{'mxgpu.mma' op expected an instruction of as many CTAs as the kernel's cluster has, found 2}}
 
-// Elements of 4 bits are dense for the kinds of their own, and padded for the other.
+// 4-bit elements are dense for their own kinds, and padded for the mixed kind.
 // SET a = 128x256xf4E2M1FN, sw128
 // SET b = 128x256xf4E2M1FN, sw128
 // tcgen05_mma C9
@@ -632,7 +632,7 @@ gpu.module @kernels {
 // -----
 
 // CASES mma use
-// What a wait group counts.
+// Counting of wait groups.
 %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
 // mma_wait C1
 // expected-error @below {{'mxgpu.mma_wait' op expected 0 to 7 pending, found 8}}

@@ -31,43 +31,43 @@ gpu.module @kernels {
 // -----
 
 // CASES registers use
-// A lies where the instruction takes it from,
+// A in a memory that the instruction does not read.
 // mma C1
 // expected-error @below {{'mxgpu.mma' op expected a in registers, as #mx_test.mma<registers> takes it, found '!mxgpu.buffer<smem<16x128xf8E4M3FN, sw128>>'}}
 %d = mxgpu.mma #mx_test.mma<registers> %at, %b scales(%sfa, %sfb : !sfa, !sfb) into %zero : !a_tile, !b, !registers -> !registers
 
-// and so does B,
+// B in a memory that the instruction does not read.
 // mma C1
 // expected-error @below {{'mxgpu.mma' op expected b in registers, as #mx_test.mma<registers> takes it, found '!mxgpu.buffer<smem<8x128xf8E4M3FN, sw128>>'}}
 %d = mxgpu.mma #mx_test.mma<registers> %a, %bt scales(%sfa, %sfb : !sfa, !sfb) into %zero : !a, !b_tile, !registers -> !registers
 
-// which another one does not take from registers.
+// B in registers, for an instruction that reads shared memory.
 // mma C1
 // expected-error @below {{'mxgpu.mma' op expected b in shared memory, as #mx_test.mma<shared> takes it, found '!mxgpu.fragment<8x128xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [4: 1 column, 2: 16 columns, 4: 32 columns]>>'}}
 %d = mxgpu.mma #mx_test.mma<shared> %at, %b scales(%sfa, %sfb : !sfa, !sfb) into %zero : !a_tile, !b, !registers -> !registers
 
-// Scales,
+// Scales of A in tensor memory.
 // SET consumer = mma_commit
 %copy = mxgpu.copy_scales %sf : !sf -> !mxgpu.scales<128>
 // mma C1
 // expected-error @below {{'mxgpu.mma' op expected scales of a in registers, as #mx_test.mma<registers> takes them, found '!mxgpu.scales<128>'}}
 %d = mxgpu.mma #mx_test.mma<registers> %a, %b scales(%copy, %copy : !mxgpu.scales<128>, !mxgpu.scales<128>) into %zero : !a, !b, !registers -> !registers
 
-// those of B too,
+// Scales of B in tensor memory.
 // SET consumer = mma_commit
 %copy = mxgpu.copy_scales %sf : !sf -> !mxgpu.scales<128>
 // mma C1
 // expected-error @below {{'mxgpu.mma' op expected scales of b in registers, as #mx_test.mma<registers> takes them, found '!mxgpu.scales<128>'}}
 %d = mxgpu.mma #mx_test.mma<registers> %a, %b scales(%sfa, %copy : !sfa, !mxgpu.scales<128>) into %zero : !a, !b, !registers -> !registers
 
-// must be there.
+// No scales.
 // mma C1
 // expected-error @below {{'mxgpu.mma' op expected scales of a in registers, as #mx_test.mma<registers> takes them, found none}}
 %d = mxgpu.mma #mx_test.mma<registers> %a, %b into %zero : !a, !b, !registers -> !registers
 
 // -----
 
-// The accumulator lies where it takes it from.
+// The accumulator must be in the instruction's memory.
 !a = !mxgpu.fragment<16x128xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [4: 1 column, 2: 8 rows, 2: 16 columns, 4: 32 columns]>>
 !b = !mxgpu.fragment<8x128xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [4: 1 column, 2: 16 columns, 4: 32 columns]>>
 !sfa = !mxgpu.fragment<16x4xf8E8M0FNU, #mxgpu.fragment_layout<threads = [4: 1 column, 8: 1 row], values = [2: 8 rows, 1: 4 columns]>>
@@ -95,33 +95,33 @@ gpu.module @kernels {
 // -----
 
 // CASES registers use
-// Elements of B in registers are in the instruction's order,
+// B in registers must have the instruction's layout.
 // mma C10
 // expected-error @below {{'mxgpu.mma' op expected b as '!mxgpu.fragment<8x128xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [4: 1 column, 2: 16 columns, 4: 32 columns]>>', found '!mxgpu.fragment<16x128xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [4: 1 column, 2: 8 rows, 2: 16 columns, 4: 32 columns]>>'}}
 %d = mxgpu.mma #mx_test.mma<registers> %a, %a scales(%sfa, %sfb : !sfa, !sfb) into %zero : !a, !a, !registers -> !registers
 
-// and so are scales,
+// Scales in registers must have the instruction's layout.
 // mma C10
 // expected-error @below {{'mxgpu.mma' op expected scales of b as '!mxgpu.fragment<8x4xf8E8M0FNU, #mxgpu.fragment_layout<threads = [4: 1 column, 8: 1 row], values = [1: 4 columns]>>', found '!mxgpu.fragment<16x4xf8E8M0FNU, #mxgpu.fragment_layout<threads = [4: 1 column, 8: 1 row], values = [2: 8 rows, 1: 4 columns]>>'}}
 %d = mxgpu.mma #mx_test.mma<registers> %a, %b scales(%sfa, %sfa : !sfa, !sfa) into %zero : !a, !b, !registers -> !registers
 
-// which have a type that it takes.
+// Unsupported type of scales.
 // mma C9
 // expected-error @below {{'mxgpu.mma' op expected scales of a with as many elements, of a type, as #mx_test.mma<registers> takes from registers, found '!mxgpu.fragment<16x8xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row], values = [2: 1 column, 2: 8 rows, 1: 8 columns]>>'}}
 %d = mxgpu.mma #mx_test.mma<registers> %a, %b scales(%zero, %sfb : !registers, !sfb) into %zero : !a, !b, !registers -> !registers
 
-// What is done when the next operation begins is released by threads.
+// Stages read by a synchronous instruction are released by threads.
 // SET consumer = async_threads(32)
 // mma C11
 // expected-error @below {{'mxgpu.mma' op expected a in a ring with consumer threads(n), found async_threads}}
 %d = mxgpu.mma #mx_test.mma<shared> %at, %bt scales(%sfa, %sfb : !sfa, !sfb) into %zero : !a_tile, !b_tile, !registers -> !registers
 
-// A B in registers is all multiplied.
+// B in registers must be used as a whole.
 // mma C2
 // expected-error @below {{'mxgpu.mma' op expected no column of b but for an a in registers and a b in shared memory, found '!mxgpu.fragment<16x128xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [4: 1 column, 2: 8 rows, 2: 16 columns, 4: 32 columns]>>' and '!mxgpu.fragment<8x128xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [4: 1 column, 2: 16 columns, 4: 32 columns]>>'}}
 %d = mxgpu.mma #mx_test.mma<registers> %a, %b column(0) scales(%sfa, %sfb : !sfa, !sfb) into %zero : !a, !b, !registers -> !registers
 
-// There is nothing to wait for.
+// Synchronous instructions need no wait.
 %d = mxgpu.mma #mx_test.mma<registers> %a, %b scales(%sfa, %sfb : !sfa, !sfb) into %zero : !a, !b, !registers -> !registers
 // mma_wait C2
 // expected-error @below {{'mxgpu.mma_wait' op expected the accumulator of an instruction whose completion is a wait group, found synchronous of #mx_test.mma<registers>}}

@@ -2,7 +2,7 @@
 // RUN: mx-opt %s --mlir-print-op-generic | mx-opt | FileCheck %s
 // RUN: mx-opt %s --mxgpu-verify-pipelines --mxgpu-unroll-fragments --mxgpu-lower-coordinates --mxgpu-lower-math --mxgpu-lower-work --mxgpu-assign-warps --mxgpu-lower-rings --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s --check-prefix=NVVM
 
-// mma.sync: what one mxgpu.mma becomes, and where it finds scales.
+// Lowering of mxgpu.mma to mma.sync, and the selection of scales.
 !a = !mxgpu.fragment<32x32xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [4: 1 column, 2: 8 rows, 2: 16 columns, 2: 16 rows]>>
 !b = !mxgpu.fragment<32x32xf4E2M1FN, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row], values = [2: 16 columns, 4: 1 column, 4: 8 rows]>>
 !s = !mxgpu.fragment<32x4xf8E8M0FNU, #mxgpu.fragment_layout<threads = [4: 8 rows, 8: 1 row], values = [4: 1 column]>>
@@ -17,8 +17,9 @@
 !dh = !mxgpu.fragment<16x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
 
 gpu.module @kernels [#nvvm.target<chip = "sm_120a", features = "+ptx88">] {
-  // Of each 8 columns by both 16 rows, whose scales lanes 0 and 1 or 2 and 3 of 4 have.
-  // Byte 2 of a register is block 2. A word of E2M1 is two registers with a byte each.
+  // Each 8 columns by both 16 rows; lanes 0 and 1, or 2 and 3, of 4 hold their
+  // scales. Byte 2 of a register is block 2. A word of E2M1 becomes two
+  // registers, one element per byte.
   // CHECK-LABEL: mxgpu.kernel @mixed(
   // CHECK:       mxgpu.mma #mxgpu.mma_sync<mxf8f6f4, m = 32, n = 32, first_scale = 2>
   // NVVM-LABEL:  llvm.func @mixed(
@@ -47,8 +48,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_120a", features = "+ptx88">] {
     }
   }
 
-  // Two warps with 16 rows each, which read the same B; all four scales of a register. What
-  // is beyond the extent is not multiplied.
+  // Two warps with 16 rows each and a shared B; all four scales of a register.
+  // Elements beyond the extent are not multiplied.
   // CHECK-LABEL: mxgpu.kernel @nvfp4(
   // CHECK:       mxgpu.mma #mxgpu.mma_sync<mxf4nvf4, m = 32, n = 32, warps = 2, block = 16, first_scale = 4>
   // NVVM-LABEL:  llvm.func @nvfp4(

@@ -1,8 +1,8 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -allow-unregistered-dialect -split-input-file -verify-diagnostics
 
-// What threads read of operands and their scales, fragments under another layout, and
-// fragments that a role writes to a buffer.
+// Loads of operands and their scales, relabelled fragments, and stores of
+// fragments to buffers.
 
 // -----
 
@@ -295,7 +295,7 @@ gpu.module @kernels {
 
 // -----
 
-// A fragment of scales has a column for each block,
+// A fragment of scales must have one column per block,
 // USE role body
 // SET arguments = %i: index
 %stage, %sf = mxgpu.consumer_wait %in : !in
@@ -305,7 +305,7 @@ gpu.module @kernels {
 
 // -----
 
-// and the buffer's elements.
+// and the element type of the buffer.
 !in = !mxgpu.ring<1 x (sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = threads(32)>
 !sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 !s = !mxgpu.fragment<16x4xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 1 column, 8: 1 row], values = [2: 8 rows]>>
@@ -402,7 +402,7 @@ func.func @rows(%x: !whole) {
 !part = !mxgpu.fragment<64x16xf4E2M1FN, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 columns, 2: 8 rows]>>
 func.func @rows(%x: !whole) {
   // extract_rows C3
-  // expected-error @below {{'mxgpu.extract_rows' op expected a mode of rows above those of the 8 elements that share a register, found it above 2}}
+  // expected-error @below {{'mxgpu.extract_rows' op expected a register mode of rows with a stride divisible by the 8 elements of a register, found stride 2}}
   %y = mxgpu.extract_rows %x[0] : !whole -> !part
   return
 }
@@ -427,7 +427,7 @@ func.func @rows(%x: !whole) {
 // -----
 
 // CASES
-// Of 192 rows, which may begin in the middle of a tile, a thread has some of 64.
+// 192 rows that may start within a tile: a thread must hold rows of 64.
 !in = !mxgpu.ring<1 x (sf: smem<2x1x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = threads(32)>
 !sf = !mxgpu.buffer<smem<2x1x2x256xf8E8M0FNU>>
 !q = !mxgpu.fragment<192x32xf8E4M3FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [32: 1 column, 6: 32 rows]>>

@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics
 
-// What operands of matrix instructions in registers refuse.
+// Invalid register operands of matrix instructions.
 
 // -----
 

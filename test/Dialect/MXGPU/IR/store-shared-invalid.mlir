@@ -31,7 +31,7 @@ gpu.module @kernels {
 
 // -----
 
-// What a warp holds of a fragment fills a buffer of its own.
+// A warp's part of a fragment must fill its buffer.
 // USE store use
 // store_shared C1
 // expected-error @below {{'mxgpu.store_shared' op expected no coordinates of a fragment, found 2}}
@@ -91,7 +91,7 @@ gpu.module @kernels {
 // store_shared C5
 // expected-error @below {{'mxgpu.store_shared' op expected runs of 4, 8 or a multiple of 16 bytes in a thread's rows, found '!mxgpu.fragment<64x64xf4E2M1FN, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>'}}
 
-// A warp's rows are adjacent, and follow those of the warp before it.
+// A warp's rows must be adjacent, and follow the rows of the previous warp.
 // SET c = 64x4xf32
 // SET accumulator = 256x4xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [4: 1 column, 2: 128 rows]>
 // store_shared C3

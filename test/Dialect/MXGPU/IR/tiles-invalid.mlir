@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics
 
-// Fragments of tiles in shared memory, and what is stored from there.
+// Fragments of tiles in shared memory, and stores of results to shared memory.
 
 // -----
 
@@ -264,7 +264,7 @@ mxgpu.role @write warps(1) {
 // -----
 
 // CASES
-// What threads read goes by store_shared.
+// Data for threads is written by store_shared.
 !out = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(32), consumer = threads(32)>
 !f = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
@@ -294,7 +294,7 @@ gpu.module @kernels {
   }
 }
 
-// A part begins where the swizzle does.
+// A part must start at a swizzle boundary.
 !out = !mxgpu.ring<1 x (q: smem<2x128x128xi8, sw128>), producer = threads(32), consumer = bulk_store>
 !q = !mxgpu.buffer<smem<2x128x128xi8, sw128>>
 !map = !mxgpu.tensor_map<4x128xi8, sw128>
@@ -328,7 +328,7 @@ gpu.module @kernels {
 // -----
 
 // CASES role body
-// Columns of a part of a square.
+// Columns of a part of a square block.
 %x = vector.broadcast %v : bf16 to vector<32x2xbf16>
 // quantize_columns C7
 // expected-error @below {{'mxgpu.quantize_columns' op expected 1 lane or those of a square, 16, found 8}}
@@ -342,7 +342,7 @@ gpu.module @kernels {
 
 // -----
 
-// 2^60 + 2 columns of 16 bits are 32 bits to whoever multiplies without looking.
+// 2^60 + 2 columns of 16 bits overflow to 32 bits.
 // USE function body
 // SET arguments = %x: vector<32x1152921504606846978xbf16>
 // shared C10

@@ -61,7 +61,7 @@ gpu.module @kernels {
 // -----
 
 // CASES role body
-// The buffer of another stage, of no stage, and a stage that is read.
+// Buffer of another stage, of no stage, and of a consumer's stage.
 %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.producer_acquire %in : !in
 %t, %t_a, %t_b, %t_sfa, %t_sfb = mxgpu.producer_acquire %in2 : !in
 // tma_load C2

@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics
 
-// Every type and attribute that does not exist is refused where it is written.
+// Invalid types and attributes are refused by the parser.
 
 // -----
 
@@ -133,7 +133,7 @@ func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = bulk_copy, co
 // expected-error @below {{expected a consumer that can read smem filled by threads, found mma_commit}}
 func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = threads(32), consumer = mma_commit, scope = warp>)
 
-// Threads of both CTAs of a pair fill stages for the leader's tensor core alone.
+// Threads of both CTAs may fill stages only for the leader's tensor core.
 // ring C6
 // expected-error @below {{expected a consumer that can read smem filled by threads, found threads}}
 func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = threads(128), consumer = threads(128), scope = pair>)
@@ -142,7 +142,7 @@ func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = threads(128),
 // expected-error @below {{expected a consumer that can read smem filled by threads, found async_threads}}
 func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = threads(128), consumer = async_threads(128), scope = pair>)
 
-// A warp's stages have no barriers.
+// Stages of a warp have no barriers.
 // ring C6
 // expected-error @below {{expected a consumer that can read smem filled by threads, found threads}}
 func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = threads(32), consumer = threads(32), scope = warp>)
@@ -195,7 +195,7 @@ func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = async_threads
 // expected-error @below {{expected a strategy, as #mxgpu.tcgen05_block_scaled is, found #mxgpu.raster<linear>}}
 #schedule = #mxgpu.schedule<tile = [128, 256, 128], strategy = #mxgpu.raster<linear>>
 
-// Fields of one strategy are unknown to others.
+// Fields of one strategy are unknown to other strategies.
 // expected-error @below {{duplicate or unknown struct parameter name: overlap}}
 #strategy = #mxgpu.wgmma_upcast_b<overlap = 64>
 

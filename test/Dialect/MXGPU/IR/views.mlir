@@ -2,8 +2,7 @@
 // RUN: mx-opt %s --mlir-print-op-generic | mx-opt | FileCheck %s
 // RUN: mx-opt %s --emit-bytecode | mx-opt | FileCheck %s
 
-// What takes views of buffers, with all that can be said of it; loops that carry
-// values.
+// Users of buffer views, with all attributes; loops that carry values.
 
 !map = !mxgpu.tensor_map<128x64xbf16, sw128>
 !half_map = !mxgpu.tensor_map<64x64xbf16, sw128>
@@ -72,7 +71,7 @@ gpu.module @kernels {
     }
   }
 
-  // Equal parts of an accumulator, and a loop that carries values.
+  // Equal column parts of an accumulator, and a loop that carries values.
   // CHECK-LABEL: mxgpu.kernel @sums(
   mxgpu.kernel @sums(%place: index, %n: index) {
     %c0 = arith.constant 0 : index
@@ -97,7 +96,7 @@ gpu.module @kernels {
       }
       // CHECK: arith.addf %[[SUMS]]#0, %[[SUMS]]#0
       %twice = arith.addf %accumulator, %accumulator : vector<32xf32>
-      // A loop that carries nothing does not say that it yields nothing.
+      // A loop without carried values prints no yield.
       // CHECK: mxgpu.for_each_k {{.*}} step 64 {
       // CHECK-NEXT: arith.addi %[[SUMS]]#1
       // CHECK-NEXT: }

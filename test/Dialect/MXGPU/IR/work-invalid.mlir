@@ -72,7 +72,7 @@ mxgpu.role @role warps(1) {
 // -----
 
 // CASES
-// Only cluster launch control gives units.
+// Only cluster launch control returns work tiles.
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
 gpu.module @kernels {
@@ -86,7 +86,7 @@ gpu.module @kernels {
   }
 }
 
-// An answer has 16 bytes.
+// A response takes 16 bytes.
 // ring C7
 // expected-error @below {{expected 1 buffer of 16 bytes filled by clc, found 1, the first of 32 bytes}}
 !ring = !mxgpu.ring<2 x (work_tile: smem<32xi8>), producer = clc, consumer = roles>
@@ -141,7 +141,7 @@ mxgpu.role @role warps(1) {
   }
 }
 
-// The same answer again and again.
+// The response is never replaced.
 %work_tiles = mxgpu.ring "work_tiles" : !ring
 %scheduler = mxgpu.tile_scheduler clc(%work_tiles : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
 mxgpu.role @role warps(1) {
@@ -231,7 +231,7 @@ gpu.module @kernels {
 // expected-error @below {{'mxgpu.tile_scheduler' op expected a stride of expert groups by a ring that they fill, with ragged rows}}
 %scheduler = mxgpu.tile_scheduler single raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) stride(%n) of(%n, %n, %n)
 
-// The buffer of a request, not of an answer.
+// Buffer of a request instead of a response.
 %work_tiles = mxgpu.ring "work_tiles" : !ring
 %scheduler = mxgpu.tile_scheduler clc(%work_tiles : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
 mxgpu.role @role warps(1) elected {

@@ -1,12 +1,12 @@
 // RUN: mx-test-opt %s --convert-mx-to-mxgpu --canonicalize --cse --test-mxgpu-break-each -o /dev/null | FileCheck %s --match-full-lines --implicit-check-not=accepted
 
-// Each place of a kernel of CTA pairs whose threads convert weights, broken: all
-// are rejected but those that stay safe (a ring of one stage; waits in an order
-// that no other role waits for).
+// Breaks each operation of a kernel of CTA pairs with converted weights:
+// rejects all mutants except safe ones (a single-stage ring; waits in an order
+// no other role depends on).
 
 // CHECK: as it is: accepted
-// CHECK-COUNT-4: drop-release {{[0-9]+}}: rejected, 'mxgpu.consumer_wait' op expected the stage to be given back by mxgpu.consumer_release, found no use of it
-// CHECK-COUNT-4: drop-publish {{[0-9]+}}: rejected, 'mxgpu.producer_acquire' op expected the stage to be given back by mxgpu.producer_commit, found no use of it
+// CHECK-COUNT-4: drop-release {{[0-9]+}}: rejected, 'mxgpu.consumer_wait' op expected the stage to be released by mxgpu.consumer_release, found no use of it
+// CHECK-COUNT-4: drop-publish {{[0-9]+}}: rejected, 'mxgpu.producer_acquire' op expected the stage to be released by mxgpu.producer_commit, found no use of it
 // CHECK: drop-load 0: rejected, 'mxgpu.producer_commit' op expected a load into field "a" before it, found none
 // CHECK: drop-load 1: rejected, 'mxgpu.producer_commit' op expected a load into field "b" before it, found none
 // CHECK: drop-load 2: rejected, 'mxgpu.producer_commit' op expected a load into field "sfb" before it, found none
@@ -14,12 +14,12 @@
 // CHECK: drop-mma 0: rejected, 'mxgpu.producer_commit' op expected an mma into field "d" before it, found none
 // CHECK-COUNT-2: drop-empty {{[0-9]+}}: rejected, 'mxgpu.load_accumulator' op expected `empty`, because the stage may be published empty, found none
 // CHECK: drop-empty 2: rejected, 'mxgpu.producer_commit' op expected `empty` to say when no mma has run, found none
-// CHECK: double-release 0: rejected, 'mxgpu.consumer_release' op expected the stage to be given back once, found a second time
-// CHECK: double-release 1: rejected, 'mxgpu.producer_commit' op expected the stage to be given back once, found a second time
-// CHECK: double-release 2: rejected, 'mxgpu.consumer_release' op expected the stage to be given back once, found a second time
-// CHECK-COUNT-2: double-release {{[0-9]+}}: rejected, 'mxgpu.producer_commit' op expected the stage to be given back once, found a second time
-// CHECK-COUNT-2: double-release {{[0-9]+}}: rejected, 'mxgpu.consumer_release' op expected the stage to be given back once, found a second time
-// CHECK: double-release 7: rejected, 'mxgpu.producer_commit' op expected the stage to be given back once, found a second time
+// CHECK: double-release 0: rejected, 'mxgpu.consumer_release' op expected the stage to be released once, found a second time
+// CHECK: double-release 1: rejected, 'mxgpu.producer_commit' op expected the stage to be released once, found a second time
+// CHECK: double-release 2: rejected, 'mxgpu.consumer_release' op expected the stage to be released once, found a second time
+// CHECK-COUNT-2: double-release {{[0-9]+}}: rejected, 'mxgpu.producer_commit' op expected the stage to be released once, found a second time
+// CHECK-COUNT-2: double-release {{[0-9]+}}: rejected, 'mxgpu.consumer_release' op expected the stage to be released once, found a second time
+// CHECK: double-release 7: rejected, 'mxgpu.producer_commit' op expected the stage to be released once, found a second time
 // CHECK: read-after-release 0: rejected, 'mxgpu.load_accumulator' op expected to use the stage before it is handed back
 // CHECK: read-after-release 1: rejected, 'mxgpu.store_shared' op expected to use the stage before it is handed back
 // CHECK: read-after-release 2: rejected, 'mxgpu.load_fragment' op expected to use the stage before it is handed back

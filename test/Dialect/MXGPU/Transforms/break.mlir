@@ -2,7 +2,7 @@
 // RUN: not mx-test-opt %s --test-mxgpu-break="kind=drop-release n=1" 2>&1 | FileCheck %s --check-prefix=BEYOND
 // RUN: not mx-test-opt %s --test-mxgpu-break="kind=nothing" 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 
-// The pass that breaks kernels breaks the place that it is told.
+// The mutation pass breaks the selected operation.
 
 // CHECK:     mxgpu.consumer_wait
 // CHECK-NOT: mxgpu.consumer_release

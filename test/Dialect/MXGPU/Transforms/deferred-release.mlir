@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics -allow-unregistered-dialect --mxgpu-verify-pipelines
 
-// A stage that goes back in the next iteration, when what read it is finished.
+// A stage released in the next iteration, after its readers are complete.
 
 // -----
 
@@ -73,40 +73,40 @@ gpu.module @kernels {
 // -----
 
 // CASES deferred step
-// The release stands before the wait of the next iteration.
+// The release precedes the wait of the next iteration.
 %t0, %x0, %y0 = mxgpu.consumer_wait %in : !in
-// expected-note @below {{given back here}}
+// expected-note @below {{released here}}
 mxgpu.consumer_release %t0 deferred(1) : !input
 // kernel C49
-// expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is given back, found none}}
+// expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is released, found none}}
 %new0 = mxgpu.mma #wgmma %x0, %y0 into %old : !a, !b, !acc -> !acc
 %sum0 = mxgpu.mma_wait %new0 pending(1) : !acc
 mxgpu.yield %sum0 : !acc
 
-// Two may be under way: the last iteration's is.
+// Two MMAs may be in flight, including the last iteration's.
 %t0, %x0, %y0 = mxgpu.consumer_wait %in : !in
 // kernel C49
-// expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is given back, found none}}
+// expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is released, found none}}
 %new0 = mxgpu.mma #wgmma %x0, %y0 into %old : !a, !b, !acc -> !acc
 %sum0 = mxgpu.mma_wait %new0 pending(2) : !acc
-// expected-note @below {{given back here}}
+// expected-note @below {{released here}}
 mxgpu.consumer_release %t0 deferred(1) : !input
 mxgpu.yield %sum0 : !acc
 
-// The last stage goes back before the wait after the loop.
+// The last stage is released before the wait after the loop.
 %t0, %x0, %y0 = mxgpu.consumer_wait %in : !in
 // kernel C49
-// expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is given back, found none}}
+// expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is released, found none}}
 %new0 = mxgpu.mma #wgmma %x0, %y0 into %old : !a, !b, !acc -> !acc
 %sum0 = mxgpu.mma_wait %new0 pending(1) : !acc
 mxgpu.consumer_release %t0 deferred(1) : !input
 mxgpu.yield %sum0 : !acc
 // BLOCK after
-// expected-note @below {{given back here}}
+// expected-note @below {{released here}}
 mxgpu.consumer_tail %in : !in
 %end = mxgpu.mma_wait %all pending(0) : !acc
 
-// One stage cannot be kept while the next is waited for.
+// A single stage cannot be kept while the next is acquired.
 // SET stages = 1
 %t0, %x0, %y0 = mxgpu.consumer_wait %in : !in
 %new0 = mxgpu.mma #wgmma %x0, %y0 into %old : !a, !b, !acc -> !acc
@@ -116,7 +116,7 @@ mxgpu.consumer_tail %in : !in
 mxgpu.consumer_release %t0 deferred(1) : !input
 mxgpu.yield %sum0 : !acc
 
-// The last stage stays.
+// The last stage is never released.
 %t0, %x0, %y0 = mxgpu.consumer_wait %in : !in
 %new0 = mxgpu.mma #wgmma %x0, %y0 into %old : !a, !b, !acc -> !acc
 %sum0 = mxgpu.mma_wait %new0 pending(1) : !acc
@@ -141,7 +141,7 @@ mxgpu.consumer_tail %in : !in
 // -----
 
 // CASES deferred step
-// A tail of what went back at once.
+// A tail for a stage that was released immediately.
 %t0, %x0, %y0 = mxgpu.consumer_wait %in : !in
 %new0 = mxgpu.mma #wgmma %x0, %y0 into %old : !a, !b, !acc -> !acc
 %sum0 = mxgpu.mma_wait %new0 pending(0) : !acc
@@ -152,14 +152,14 @@ mxgpu.yield %sum0 : !acc
 // expected-error @below {{'mxgpu.consumer_tail' op expected a deferred release of the ring before it, and no other tail between, found none}}
 mxgpu.consumer_tail %in : !in
 
-// Two and three steps later.
+// Releases two and three steps later.
 %t0, %x0, %y0 = mxgpu.consumer_wait %in : !in
 %new0 = mxgpu.mma #wgmma %x0, %y0 into %old : !a, !b, !acc -> !acc
 %sum0 = mxgpu.mma_wait %new0 pending(2) : !acc
 mxgpu.consumer_release %t0 deferred(2) : !input
 mxgpu.yield %sum0 : !acc
 
-// Three, of as many stages as are kept and one more.
+// Three stages kept, in a ring of one more.
 %t0, %x0, %y0 = mxgpu.consumer_wait %in : !in
 %new0 = mxgpu.mma #wgmma %x0, %y0 into %old : !a, !b, !acc -> !acc
 %sum0 = mxgpu.mma_wait %new0 pending(3) : !acc
@@ -168,7 +168,7 @@ mxgpu.yield %sum0 : !acc
 
 // -----
 
-// Unrolled by two on both sides.
+// Unrolled by two in both roles.
 // USE deferred second_load
 // SET load_step = 128
 // SET step = 128
@@ -189,7 +189,7 @@ mxgpu.yield %sum1 : !acc
 
 // -----
 
-// Unrolled by two on one side, of a known extent, and two under way.
+// Unrolled by two in one role, with known extent, and two in flight.
 // USE deferred step
 // SET load_end = %c512
 // SET end = %c512
@@ -206,7 +206,7 @@ mxgpu.yield %sum1 : !acc
 
 // -----
 
-// The first step is peeled off, on one side: how many there are is known.
+// First step peeled in one role, with a known number of steps.
 // USE deferred before
 // SET load_end = %c512
 // SET begin = %c64
@@ -225,7 +225,7 @@ mxgpu.yield %sum1 : !acc
 
 // -----
 
-// The last step is peeled off, on both sides.
+// Last step peeled in both roles.
 // USE deferred last_load
 %s1, %a1, %b1 = mxgpu.producer_acquire %in : !in
 mxgpu.tma_load %a_map[%c0, %n] into %a1 for %s1 : !a_map, !a, !input
@@ -248,7 +248,7 @@ mxgpu.consumer_tail %in : !in
 // -----
 
 // CASES deferred step
-// Three steps kept where there are three stages.
+// Three steps kept with three stages.
 // SET stages = 3
 %t0, %x0, %y0 = mxgpu.consumer_wait %in : !in
 %new0 = mxgpu.mma #wgmma %x0, %y0 into %old : !a, !b, !acc -> !acc
@@ -258,20 +258,20 @@ mxgpu.consumer_tail %in : !in
 mxgpu.consumer_release %t0 deferred(3) : !input
 mxgpu.yield %sum0 : !acc
 
-// Two instructions under way, and the stage of the second goes back.
+// Two instructions in flight, and the stage of the second is released.
 %t0, %x0, %y0 = mxgpu.consumer_wait %in : !in
 // kernel C49
-// expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is given back, found none}}
+// expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is released, found none}}
 %new0 = mxgpu.mma #wgmma %x0, %y0 into %old : !a, !b, !acc -> !acc
 %sum0 = mxgpu.mma_wait %new0 pending(2) : !acc
-// expected-note @below {{given back here}}
+// expected-note @below {{released here}}
 mxgpu.consumer_release %t0 deferred(1) : !input
 mxgpu.yield %sum0 : !acc
 
 // -----
 
 // CASES deferred second_load
-// The same in a loop that is unrolled: the second release is of the first stage.
+// The same in an unrolled loop: the second release is for the first stage.
 // SET load_step = 128
 // SET step = 128
 %s1, %a1, %b1 = mxgpu.producer_acquire %in : !in
@@ -281,18 +281,18 @@ mxgpu.producer_commit %s1 : !input
 // BLOCK step
 %t0, %x0, %y0 = mxgpu.consumer_wait %in : !in
 // kernel C49
-// expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is given back, found none}}
+// expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is released, found none}}
 %new0 = mxgpu.mma #wgmma %x0, %y0 into %old : !a, !b, !acc -> !acc
 %sum0 = mxgpu.mma_wait %new0 pending(1) : !acc
 mxgpu.consumer_release %t0 deferred(1) : !input
 %t1, %x1, %y1 = mxgpu.consumer_wait %in : !in
 %new1 = mxgpu.mma #wgmma %x1, %y1 into %sum0 : !a, !b, !acc -> !acc
 %sum1 = mxgpu.mma_wait %new1 pending(2) : !acc
-// expected-note @below {{given back here}}
+// expected-note @below {{released here}}
 mxgpu.consumer_release %t1 deferred(1) : !input
 mxgpu.yield %sum1 : !acc
 
-// A stage is used after the next release, which gives it back.
+// A stage is used after the next release, which releases it.
 // SET load_step = 128
 // SET step = 128
 %s1, %a1, %b1 = mxgpu.producer_acquire %in : !in
@@ -307,7 +307,7 @@ mxgpu.consumer_release %t0 deferred(1) : !input
 %t1, %x1, %y1 = mxgpu.consumer_wait %in : !in
 %new1 = mxgpu.mma #wgmma %x1, %y1 into %sum0 : !a, !b, !acc -> !acc
 %sum1 = mxgpu.mma_wait %new1 pending(0) : !acc
-// expected-note @below {{given back here}}
+// expected-note @below {{released here}}
 mxgpu.consumer_release %t1 deferred(1) : !input
 // kernel C21
 // expected-error @below {{'mxgpu.mma' op expected to use the stage before it is handed back}}
@@ -315,7 +315,7 @@ mxgpu.consumer_release %t1 deferred(1) : !input
 %sum2 = mxgpu.mma_wait %new2 pending(0) : !acc
 mxgpu.yield %sum2 : !acc
 
-// Two distances in one role.
+// Two different distances in one role.
 // SET load_step = 128
 // SET step = 128
 %s1, %a1, %b1 = mxgpu.producer_acquire %in : !in
@@ -337,7 +337,7 @@ mxgpu.yield %sum1 : !acc
 
 // -----
 
-// A tail while a stage is taken.
+// A tail while a stage is acquired.
 // USE deferred step
 %t0, %x0, %y0 = mxgpu.consumer_wait %in : !in
 %new0 = mxgpu.mma #wgmma %x0, %y0 into %old : !a, !b, !acc -> !acc
@@ -351,7 +351,7 @@ mxgpu.yield %sum0 : !acc
 
 // -----
 
-// Two stages are taken before one is released, and there is one.
+// Two stages are acquired before a release, but only one exists.
 // USE deferred second_load
 // SET stages = 1
 // SET load_step = 128
@@ -378,7 +378,7 @@ mxgpu.yield %sum1 : !acc
 
 // -----
 
-// The first step is peeled off on one side of a loop that may have none.
+// First step peeled in one role of a loop that may run no iteration.
 // USE deferred above_ring
 // SET begin = %c64
 // SET initial = %sum0

@@ -1,7 +1,7 @@
 // RUN: mx-opt %s -allow-unregistered-dialect --mxgpu-insert-proxy-fences --verify-roundtrip | FileCheck %s
 
-// Where a stage goes from threads to what accesses it by the async proxy, or back,
-// a fence of each thread stands before it is given away.
+// Each thread fences before it passes a stage from generic to async proxy
+// accesses, or back.
 
 !loaded = !mxgpu.ring<2 x (b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !loaded_stage = !mxgpu.stage<!loaded>
@@ -24,7 +24,7 @@
 !acc = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 !part = !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
 gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
-  // Copies fill what wgmma reads.
+  // Copies fill stages for wgmma.
   // CHECK-LABEL: mxgpu.kernel @loaded(
   // CHECK-NOT:     nvvm.fence
   mxgpu.kernel @loaded(%i: index, %map: !map) {
@@ -44,7 +44,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
-  // Threads fill it, and read nothing.
+  // Threads fill the stage, and read nothing.
   // CHECK-LABEL: mxgpu.kernel @filled(
   // CHECK:         mxgpu.mma_wait
   // CHECK-NEXT:    mxgpu.consumer_release
@@ -69,7 +69,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
-  // Threads read what copies fill, in two roles: one has used all that it has read.
+  // Threads of two roles read copied stages; one role has already used its
+  // loads.
   // CHECK-LABEL: mxgpu.kernel @read(
   // CHECK:         mxgpu.role @used
   // CHECK:           mxgpu.store_shared
@@ -106,7 +107,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
-  // A release that is deferred, and the tail, come after reads of earlier steps.
+  // A deferred release, and the tail, follow reads of earlier steps.
   // CHECK-LABEL: mxgpu.kernel @deferred(
   // CHECK:           mxgpu.load_shared
   // CHECK-NEXT:      nvvm.fence.proxy
@@ -133,7 +134,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
-  // Before the copy of a warp's stage.
+  // Fence before the copy of a warp's stage.
   // CHECK-LABEL: mxgpu.kernel @staged(
   // CHECK:         mxgpu.store_shared
   // CHECK-NEXT:    nvvm.fence.proxy
@@ -150,7 +151,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
-  // Answers are written like copies.
+  // Responses are written like copies.
   // CHECK-LABEL: mxgpu.kernel @answers(
   // CHECK:         mxgpu.producer_commit
   // CHECK:         "read"

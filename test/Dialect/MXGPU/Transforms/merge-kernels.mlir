@@ -1,8 +1,8 @@
 // RUN: mx-opt %s --mxgpu-merge-kernels | FileCheck %s
 // RUN: mx-opt %s --mxgpu-merge-kernels --mlir-print-debuginfo --mlir-print-local-scope | FileCheck %s --check-prefix=LOC
 
-// Kernels that differ at most in names and locations become the first, whatever they are launched with. Kernels of
-// other modules and with other operations stay.
+// Kernels that differ only in names and locations are merged into the first, for any launch. Kernels in other modules
+// or with other operations stay.
 
 // CHECK-LABEL: gpu.module @kernels
 // CHECK:         mxgpu.kernel @first(
@@ -23,7 +23,7 @@
 // CHECK-NEXT:    mxgpu.launch @kernels::@limited
 // CHECK-NEXT:    mxgpu.launch @more::@first
 
-// The kernel, and each operation in it, is at every line of its equals, once; launches keep their own.
+// The kernel and its operations get the fused locations of all merged kernels, without duplicates; launches keep theirs.
 // LOC:       mxgpu.kernel @first(
 // LOC:         memref.store {{.*}} loc(fused["net.mlir":1:1, "net.mlir":1:9, "net.mlir":2:1, "net.mlir":3:1])
 // LOC:       } loc(fused["net.mlir":1:1, "net.mlir":2:1, "net.mlir":3:1])

@@ -49,7 +49,7 @@ gpu.module @kernels {
 // -----
 
 // CASES loop checks
-// One instruction in a step, and stages for three under way.
+// One instruction per step, with stages for three in flight.
 // SET name = one
 // CHECK-LABEL: mxgpu.kernel @one(
 // CHECK:         %[[SUMS:.*]] = mxgpu.for_each_k {{.*}} iter_args(%[[OLD:[^ ]+]] =
@@ -66,7 +66,7 @@ gpu.module @kernels {
 // CHECK-NEXT:    mxgpu.consumer_tail %in
 // CHECK-NEXT:    "use"(%[[FINISHED]])
 
-// The only stage is needed at once.
+// With one stage, nothing can stay in flight.
 // SET stages = 1
 // SET name = single
 // CHECK-LABEL: mxgpu.kernel @single(
@@ -74,8 +74,8 @@ gpu.module @kernels {
 // CHECK-NEXT:      mxgpu.consumer_release %{{[^ ]*}} :
 // CHECK-NOT:     mxgpu.consumer_tail
 
-// Two instructions of one accumulator that read registers: the next step needs
-// those of the first, so that only the second is under way.
+// Two instructions with one accumulator and register operands: the next step
+// reuses the registers of the first, so only the second stays in flight.
 // SET stages = 2
 // SET name = chain
 !operand = !mxgpu.fragment<64x32xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 2: 16 columns]>>
@@ -107,7 +107,7 @@ gpu.module @kernels {
 }
 "use"(%total) : (!acc) -> ()
 
-// One that reads registers: the next step has no others.
+// Register operands: the next step reuses them.
 // SET name = registers
 !operand = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
 // CHECK-LABEL: mxgpu.kernel @registers(
@@ -125,7 +125,7 @@ gpu.module @kernels {
 }
 "use"(%total) : (!acc) -> ()
 
-// Two accumulators, of which the other one is waited for.
+// Two accumulators: waits for the other.
 // SET name = two
 // CHECK-LABEL: mxgpu.kernel @two(
 // CHECK:         %[[ALL:.*]]:2 = mxgpu.for_each_k {{.*}} iter_args(%[[OLD0:[^ ]+]] = {{[^,]*}}, %[[OLD1:[^ ]+]] =
@@ -159,8 +159,8 @@ gpu.module @kernels {
 }
 "use"(%total#0, %total#1) : (!acc, !acc) -> ()
 
-// Neither a loop that reads the accumulator in each step nor one that is
-// pipelined already changes.
+// Unchanged: a loop that reads the accumulator in each step, and a pipelined
+// loop.
 // SET name = other_forms
 // CHECK-LABEL: mxgpu.kernel @other_forms(
 // CHECK:           %[[STAGE:.*]], %{{.*}}, %{{.*}} = mxgpu.consumer_wait

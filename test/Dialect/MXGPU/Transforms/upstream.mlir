@@ -1,7 +1,7 @@
 // RUN: mx-opt %s --canonicalize --cse --loop-invariant-code-motion --mxgpu-verify-pipelines | FileCheck %s
 
-// What the operations say of their effects and loops is enough for MLIR's own
-// passes: they keep what changes hands, and take what is said twice or in vain.
+// Effects and loop interfaces suffice for upstream passes: synchronization is
+// kept, redundant and unused operations are removed.
 
 !tile = !mxgpu.tensor_map<64x64xbf16, sw128>
 !in = !mxgpu.ring<2 x (x: smem<64x64xbf16, sw128>), producer = bulk_copy, consumer = threads(32)>
@@ -36,20 +36,20 @@ gpu.module @kernels {
       }
     }
     // CHECK: mxgpu.role @read
-    // What no unit changes is computed before the first.
+    // Hoists values that are invariant in the work tile loop.
     // CHECK-NEXT: %[[THREAD:.*]] = mxgpu.thread_id
     // CHECK-NEXT: %[[OFFSET:.*]] = arith.muli %[[THREAD]],
     // CHECK-NEXT: mxgpu.for_each_work_tile (%{{.*}}, %[[ROW:.*]], %[[COLUMN:.*]], %{{.*}}, %{{.*}}) in
     mxgpu.role @read warps(1) {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        // What no step changes, before the first step.
+        // Hoists values that are invariant in the K loop.
         // CHECK-NEXT: %[[OWN:.*]] = arith.addi %[[ROW]], %[[OFFSET]]
         // CHECK-NEXT: mxgpu.for_each_k
         mxgpu.for_each_k (%i, %extent, %first) from %start to %end step 64 {
           %thread = mxgpu.thread_id
           %offset = arith.muli %thread, %m : index
           %own = arith.addi %row, %offset : index
-          // The rest changes with the step, or reads what does.
+          // The remaining operations depend on the step.
           // CHECK-NEXT: %[[STAGE:.*]], %[[X:.*]] = mxgpu.consumer_wait
           // CHECK-NEXT: %[[FRAGMENT:.*]] = mxgpu.load_shared %[[X]]
           // CHECK-NEXT: mxgpu.store_fragment %[[FRAGMENT]], %{{.*}}[%[[OWN]], %[[COLUMN]]]
@@ -81,7 +81,7 @@ gpu.module @kernels {
     // CHECK: mxgpu.role @pass_on
     mxgpu.role @pass_on warps(1) {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        // Equal reads are one.
+        // Merges equal reads.
         // CHECK: %[[S:.*]], %[[X:.*]] = mxgpu.consumer_wait %in
         // CHECK-NEXT: %[[ONE:.*]] = mxgpu.load_shared %[[X]]
         // CHECK-NEXT: %[[TWICE:.*]] = arith.addf %[[ONE]], %[[ONE]]
@@ -89,7 +89,7 @@ gpu.module @kernels {
         %one = mxgpu.load_shared %x at [%c0, %c0] : !x -> vector<32xbf16>
         %two = mxgpu.load_shared %x at [%c0, %c0] : !x -> vector<32xbf16>
         %twice = arith.addf %one, %two : vector<32xbf16>
-        // Not those before and after another stage is taken, written or given.
+        // Keeps reads before and after another acquire, write or release.
         // CHECK-NEXT: %[[T:.*]], %[[Y:.*]] = mxgpu.producer_acquire %more
         // CHECK-NEXT: %[[THREE:.*]] = mxgpu.load_shared %[[X]]
         // CHECK-NEXT: mxgpu.store_shared %[[TWICE]], %[[Y]]
@@ -114,7 +114,7 @@ gpu.module @kernels {
     // CHECK: mxgpu.role @read
     mxgpu.role @read warps(1) {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        // A stage that nobody reads is taken and given back nonetheless, and what
+        // A stage that nobody reads is still taken and released, and what
         // nobody uses is not read.
         // CHECK: %[[T:.*]], %{{.*}} = mxgpu.consumer_wait %more
         // CHECK-NEXT: mxgpu.consumer_release %[[T]]
@@ -148,8 +148,8 @@ gpu.module @kernels {
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %d_stage, %d = mxgpu.producer_acquire %acc : !acc
-        // Scales lie where the first copy put them until the next copy: both
-        // copies stay, and with them the MMAs.
+        // Scales stay in place until the next copy: both copies are kept, and
+        // with them the MMAs.
         // CHECK: mxgpu.consumer_wait %in
         // CHECK-COUNT-2: mxgpu.copy_scales
         // CHECK-COUNT-2: mxgpu.mma
@@ -177,7 +177,7 @@ gpu.module @kernels {
     // CHECK: mxgpu.role @epilogue
     mxgpu.role @epilogue warps(4) {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        // Two of these reads are equal, and one is for nothing.
+        // Two of these reads are equal, and one is unused.
         // CHECK: %[[STAGE:.*]], %[[D:.*]] = mxgpu.consumer_wait %acc
         // CHECK-NEXT: %[[LOADED:.*]] = mxgpu.load_accumulator %[[D]] column(%c0)
         // CHECK-NEXT: %[[ONE:.*]] = mxgpu.to_rows %[[LOADED]]
@@ -193,7 +193,7 @@ gpu.module @kernels {
         %sum = arith.addf %one, %two : vector<32xf32>
         mxgpu.consumer_release %s : !mxgpu.stage<!acc>
         mxgpu.store_fragment %sum, %to[%row, %column] when(%yes) : vector<32xf32>, memref<?x?xf32>
-        // Where the loop goes on has no result that anyone could use.
+        // The result of the next-work-tile query is unused.
         // CHECK: %[[ANSWER:.*]], %[[UNIT:.*]] = mxgpu.consumer_wait %work_tiles
         // CHECK-NEXT: mxgpu.next_work_tile %[[UNIT]]
         // CHECK-NEXT: mxgpu.consumer_release %[[ANSWER]]

@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --mxgpu-verify-pipelines
 
-// What is read of an accumulator is its own, and read by warps as one.
+// Accumulator reads must be in bounds, and converged within a warp.
 
 // -----
 
@@ -139,14 +139,14 @@ gpu.module @kernels {
 // -----
 
 // CASES overlap read
-// Shared columns and others are not side by side.
+// Shared columns and other columns are not adjacent.
 %c48 = arith.constant 48 : index
 %at = mxgpu.epilogue_column %s, %c48 : !stage
 // kernel C48
 // expected-error @below {{'mxgpu.load_accumulator' op expected places that are all shared or none, found places 48 to 79 around 64}}
 %f = mxgpu.load_accumulator %d column(%at) : !d -> !fragment
 
-// What a loop of another dialect does with threads is not known.
+// Convergence in loops of other dialects is unknown.
 scf.while : () -> () {
   %true = arith.constant true
   scf.condition(%true)

@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics -allow-unregistered-dialect --mxgpu-verify-pipelines
 
-// What an instruction in flight reads and writes is left alone until a wait for it.
+// Operands of an instruction in flight must not change until a wait.
 
 // -----
 
@@ -15,7 +15,7 @@
 !both_stage = !mxgpu.stage<!both>
 !held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
 gpu.module @kernels {
-  // A in registers: only B is of a stage.
+  // A in registers: only B has a stage.
   mxgpu.kernel @held(%b_map: !b_map, %n: index, %yes: i1) {
     %c0 = arith.constant 0 : index
     %in0 = mxgpu.ring "in0" : !only_b
@@ -39,7 +39,7 @@ gpu.module @kernels {
       "use"(%accumulator) : (!accumulator) -> ()
     }
   }
-  // Two roles read B together.
+  // Two roles share B.
   mxgpu.kernel @shared(%b_map: !b_map, %n: index, %yes: i1) {
     %c0 = arith.constant 0 : index
     %in0 = mxgpu.ring "in0" : !both
@@ -124,7 +124,7 @@ gpu.module @kernels {
 
 // -----
 
-// Each waited for in its round.
+// Waits in every iteration.
 // USE one after
 "use"(%accumulator) : (!accumulator) -> ()
 
@@ -141,7 +141,8 @@ mxgpu.producer_commit %s1 : !input
 
 // -----
 
-// Two in flight: the first is done where one is pending, and its stage goes back.
+// Two in flight: the first is complete with one pending, and its stage is
+// released.
 // USE two step
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
 %s0 = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !accumulator -> !accumulator
@@ -157,7 +158,7 @@ mxgpu.yield %done : !accumulator
 
 // -----
 
-// Sums that a loop carries in flight, tied to a wait behind it.
+// A loop carries an accumulator in flight, tied to a wait after the loop.
 // USE one step
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
 %new = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !accumulator -> !accumulator
@@ -170,7 +171,7 @@ mxgpu.yield %new : !accumulator
 
 // -----
 
-// Two of sums of their own: the first ones are there while the second are computed.
+// Two accumulators: the first is used while the second is computed.
 // USE two step
 // SET loop = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
@@ -187,23 +188,23 @@ mxgpu.consumer_release %stage1 : !input
 // -----
 
 // CASES one step
-// The stage goes back while the instruction may read it: no wait,
+// The stage is released while the instruction may read it: without a wait,
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
 // kernel C49
-// expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is given back, found none}}
+// expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is released, found none}}
 %new = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !accumulator -> !accumulator
-// expected-note @below {{given back here}}
+// expected-note @below {{released here}}
 mxgpu.consumer_release %stage0 : !input
 %done = mxgpu.mma_wait %new pending(0) : !accumulator
 mxgpu.yield %done : !accumulator
 
-// a wait that leaves it pending,
+// with a wait that leaves it pending,
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
 // kernel C49
-// expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is given back, found none}}
+// expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is released, found none}}
 %new = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !accumulator -> !accumulator
 %one = mxgpu.mma_wait %new pending(1) : !accumulator
-// expected-note @below {{given back here}}
+// expected-note @below {{released here}}
 mxgpu.consumer_release %stage0 : !input
 %done = mxgpu.mma_wait %one pending(0) : !accumulator
 mxgpu.yield %done : !accumulator
@@ -211,29 +212,29 @@ mxgpu.yield %done : !accumulator
 // -----
 
 // CASES two step
-// the same with two in flight: the second is the one that is pending,
+// with two in flight, and the second pending,
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
 %s0 = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !accumulator -> !accumulator
 %stage1, %a1, %b1 = mxgpu.consumer_wait %in1 : !in
 // kernel C49
-// expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is given back, found none}}
+// expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is released, found none}}
 %s1 = mxgpu.mma #wgmma %a1, %b1 into %s0 : !a, !b, !accumulator -> !accumulator
 %one = mxgpu.mma_wait %s1 pending(1) : !accumulator
 mxgpu.consumer_release %stage0 : !input
-// expected-note @below {{given back here}}
+// expected-note @below {{released here}}
 mxgpu.consumer_release %stage1 : !input
 %done = mxgpu.mma_wait %one pending(0) : !accumulator
 mxgpu.yield %done : !accumulator
 
-// two pending of two,
+// with both pending,
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
 // kernel C49
-// expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is given back, found none}}
+// expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is released, found none}}
 %s0 = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !accumulator -> !accumulator
 %stage1, %a1, %b1 = mxgpu.consumer_wait %in1 : !in
 %s1 = mxgpu.mma #wgmma %a1, %b1 into %s0 : !a, !b, !accumulator -> !accumulator
 %two = mxgpu.mma_wait %s1 pending(2) : !accumulator
-// expected-note @below {{given back here}}
+// expected-note @below {{released here}}
 mxgpu.consumer_release %stage0 : !input
 %done = mxgpu.mma_wait %two pending(0) : !accumulator
 mxgpu.consumer_release %stage1 : !input
@@ -242,21 +243,21 @@ mxgpu.yield %done : !accumulator
 // -----
 
 // CASES one step
-// a wait before the instruction,
+// with a wait before the instruction,
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
 %before = mxgpu.mma_wait %old pending(0) : !accumulator
 // kernel C49
-// expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is given back, found none}}
+// expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is released, found none}}
 %new = mxgpu.mma #wgmma %a0, %b0 into %before : !a, !b, !accumulator -> !accumulator
-// expected-note @below {{given back here}}
+// expected-note @below {{released here}}
 mxgpu.consumer_release %stage0 : !input
 %done = mxgpu.mma_wait %new pending(0) : !accumulator
 mxgpu.yield %done : !accumulator
 
-// and a wait that not every round comes to.
+// and with a conditional wait.
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
 // kernel C49
-// expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is given back, found none}}
+// expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is released, found none}}
 %new = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !accumulator -> !accumulator
 %maybe = scf.if %yes -> !accumulator {
   %inner = mxgpu.mma_wait %new pending(0) : !accumulator
@@ -264,14 +265,14 @@ mxgpu.yield %done : !accumulator
 } else {
   scf.yield %zero : !accumulator
 }
-// expected-note @below {{given back here}}
+// expected-note @below {{released here}}
 mxgpu.consumer_release %stage0 : !input
 %done = mxgpu.mma_wait %new pending(0) : !accumulator
 mxgpu.yield %done : !accumulator
 
-// A stage that went back before the instruction reads it.
+// The stage is released before the instruction reads it.
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
-// expected-note @below {{given back here}}
+// expected-note @below {{released here}}
 mxgpu.consumer_release %stage0 : !input
 // kernel C21
 // expected-error @below {{'mxgpu.mma' op expected to use the stage before it is handed back}}
@@ -279,7 +280,7 @@ mxgpu.consumer_release %stage0 : !input
 %done = mxgpu.mma_wait %new pending(0) : !accumulator
 mxgpu.yield %done : !accumulator
 
-// Sums are used while they change: without a wait,
+// The accumulator is used in flight: without a wait,
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
 // expected-note @below {{this computes them}}
 %new = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !accumulator -> !accumulator
@@ -290,7 +291,7 @@ mxgpu.yield %done : !accumulator
 mxgpu.consumer_release %stage0 : !input
 mxgpu.yield %done : !accumulator
 
-// by what takes columns of them,
+// by a column extraction,
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
 // expected-note @below {{this computes them}}
 %new = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !accumulator -> !accumulator
@@ -322,7 +323,7 @@ mxgpu.yield %done : !accumulator
 // -----
 
 // CASES one step
-// behind a loop that carries them in flight,
+// after a loop that carries it in flight,
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
 // expected-note @below {{this computes them}}
 %new = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !accumulator -> !accumulator
@@ -334,7 +335,7 @@ mxgpu.yield %new : !accumulator
 // expected-error @below {{'use' op expected an accumulator that an mxgpu.mma_wait gave with pending(0), or with as many started in its block after them, found some that may still change}}
 "use"(%accumulator) : (!accumulator) -> ()
 
-// in the next round of it,
+// in the next iteration,
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
 // kernel C50
 // expected-error @below {{'use' op expected an accumulator that an mxgpu.mma_wait gave with pending(0), or with as many started in its block after them, found some that may still change}}
@@ -348,7 +349,7 @@ mxgpu.yield %new : !accumulator
 %end = mxgpu.mma_wait %accumulator pending(0) : !accumulator
 "use"(%end) : (!accumulator) -> ()
 
-// and as what a branch gives.
+// and as the result of a branch.
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
 // expected-note @below {{this computes them}}
 %new = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !accumulator -> !accumulator
@@ -366,7 +367,7 @@ mxgpu.yield %done : !accumulator
 // -----
 
 // CASES two step
-// A wait for others says nothing of these: a value goes through its own.
+// A wait covers only its own operands: each value must pass through a wait.
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
 // expected-note @below {{this computes them}}
 %s0 = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !accumulator -> !accumulator
@@ -381,7 +382,7 @@ mxgpu.yield %s0 : !accumulator
 // expected-error @below {{'use' op expected an accumulator that an mxgpu.mma_wait gave with pending(0), or with as many started in its block after them, found some that may still change}}
 "use"(%accumulator) : (!accumulator) -> ()
 
-// A wait that leaves more pending than are started after them.
+// A wait that leaves more pending than are started later.
 // SET loop = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
 // expected-note @below {{this computes them}}
@@ -397,7 +398,7 @@ mxgpu.consumer_release %stage0 : !input
 mxgpu.consumer_release %stage1 : !input
 "use"(%other) : (!accumulator) -> ()
 
-// A wait before the others are started.
+// A wait before the other instructions start.
 // SET loop = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
 %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
 // expected-note @below {{this computes them}}

@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --mxgpu-verify-pipelines
 
-// What both CTAs of a pair do with a ring that they share.
+// Accesses of both CTAs of a pair to a shared ring.
 
 // -----
 
@@ -41,32 +41,32 @@ gpu.module @kernels {
 // -----
 
 // CASES pair
-// The leader's tensor core multiplies for both.
+// The leader's tensor core multiplies for both CTAs.
 // BLOCK consume
 // kernel C31
 // expected-error @below {{'mxgpu.role' op expected a role on_leader for mma_commit of ring "ring", found one of both CTAs}}
 mxgpu.role @mma warps(1) elected {
 
-// The other CTA's half is never loaded.
+// The half of the other CTA is never loaded.
 // BLOCK load
 // kernel C31
 // expected-error @below {{'mxgpu.role' op expected a role of both CTAs for bulk_copy of ring "ring", found one on_leader}}
 mxgpu.role @load warps(1) elected on_leader {
 
-// Each CTA's ring is its own, though the pair multiplies together.
+// Each CTA needs its own ring, although the pair multiplies together.
 // SET consumer = mma_commit
 // BLOCK ring
 // kernel C33
 // expected-error @below {{'mxgpu.ring' op expected scope = pair in a kernel with cluster(2), found scope = cta}}
 
-// A CTA's own ring, from copies to threads: both CTAs have it.
+// A ring per CTA, from copies to threads: required in both CTAs.
 // SET consumer = threads(32)
 // BLOCK consume
 // kernel C31
 // expected-error @below {{'mxgpu.role' op expected a role of both CTAs for threads of ring "ring", found one on_leader}}
 mxgpu.role @read warps(1) on_leader {
 
-// There is no pair.
+// The kernel has no pairs.
 // SET arguments = index)
 // BLOCK ring
 // kernel C33
@@ -77,7 +77,7 @@ mxgpu.role @mma warps(1) elected {
 // -----
 
 // CASES
-// The CTAs take different numbers of stages.
+// The CTAs acquire different numbers of stages.
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit, scope = pair>
 !stage = !mxgpu.stage<!ring>

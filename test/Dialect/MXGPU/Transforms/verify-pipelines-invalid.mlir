@@ -47,10 +47,10 @@ gpu.module @kernels {
 
 // -----
 
-// Nothing is given back.
+// Nothing is released.
 // USE pipeline load
 // kernel C19
-// expected-error @below {{'mxgpu.producer_acquire' op expected the stage to be given back by mxgpu.producer_commit, found no use of it}}
+// expected-error @below {{'mxgpu.producer_acquire' op expected the stage to be released by mxgpu.producer_commit, found no use of it}}
 %s, %a = mxgpu.producer_acquire %ring : !ring
 mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
 
@@ -58,18 +58,18 @@ mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
 
 // CASES pipeline read
 // kernel C19
-// expected-error @below {{'mxgpu.consumer_wait' op expected the stage to be given back by mxgpu.consumer_release, found no use of it}}
+// expected-error @below {{'mxgpu.consumer_wait' op expected the stage to be released by mxgpu.consumer_release, found no use of it}}
 %s, %a = mxgpu.consumer_wait %ring : !ring
 
-// Twice.
+// Two releases.
 %s, %a = mxgpu.consumer_wait %ring : !ring
 // expected-note @below {{first here}}
 mxgpu.consumer_release %s : !stage
 // kernel C18
-// expected-error @below {{'mxgpu.consumer_release' op expected the stage to be given back once, found a second time}}
+// expected-error @below {{'mxgpu.consumer_release' op expected the stage to be released once, found a second time}}
 mxgpu.consumer_release %s : !stage
 
-// In another iteration.
+// Released in another iteration.
 %s, %a = mxgpu.consumer_wait %ring : !ring
 mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
   // kernel C20
@@ -79,10 +79,10 @@ mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
 
 // -----
 
-// Used after it was given back.
+// Uses a stage after its release.
 // USE pipeline load
 %s, %a = mxgpu.producer_acquire %ring : !ring
-// expected-note @below {{given back here}}
+// expected-note @below {{released here}}
 mxgpu.producer_commit %s : !stage
 // kernel C21
 // expected-error @below {{'mxgpu.tma_load' op expected to use the stage before it is handed back}}
@@ -91,7 +91,7 @@ mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
 // -----
 
 // CASES pipeline read
-// Under a condition, which the other side does not know.
+// Conditional in one role only.
 scf.if %yes {
   // kernel C16
   // expected-error @below {{'mxgpu.consumer_wait' op expected only mxgpu loops around it, found scf.if}}
@@ -123,7 +123,7 @@ gpu.module @kernels {
 // -----
 
 // CASES kernel body
-// Nobody on one side.
+// One side is missing.
 %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
 // kernel C22
 // expected-error @below {{'mxgpu.ring' op expected a role that consumes its stages, found none}}
@@ -157,7 +157,7 @@ mxgpu.role @idle warps(1) elected {
 // -----
 
 // CASES pipeline above_ring
-// Two roles on one side.
+// Two producer roles.
 // SET reader = @load2 warps(1) elected
 // BLOCK load
 // expected-note @below {{here}}
@@ -192,7 +192,7 @@ mxgpu.role @mma2 warps(1) elected {
   }
 }
 
-// One stage is filled where two are emptied.
+// One stage is filled, two are released.
 // kernel C24
 // expected-error @below {{'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops}}
 // BLOCK load
@@ -209,7 +209,7 @@ mxgpu.consumer_release %t : !stage
 
 // -----
 
-// One role on both sides.
+// The same role on both sides.
 // USE kernel body
 %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
 // kernel C23
@@ -228,7 +228,7 @@ mxgpu.role @both warps(1) elected {
 // -----
 
 // CASES pipeline above_ring
-// One loop against two.
+// A single loop against two.
 // kernel C24
 // expected-error @below {{'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops}}
 // BLOCK load
@@ -243,7 +243,7 @@ mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
   mxgpu.consumer_release %s : !stage
 }
 
-// A loop over other steps.
+// A loop with another step.
 // kernel C24
 // expected-error @below {{'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops}}
 // BLOCK load
@@ -260,7 +260,7 @@ mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 64 {
   mxgpu.consumer_release %s : !stage
 }
 
-// A loop that ends elsewhere.
+// A loop with another end.
 // kernel C24
 // expected-error @below {{'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops}}
 // BLOCK load
@@ -277,7 +277,7 @@ mxgpu.for_each_k (%k, %extent, %first) from %start to %row step 128 {
   mxgpu.consumer_release %s : !stage
 }
 
-// Other work.
+// Another work scheduler.
 // SET read_loop = mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %other {
 %other = mxgpu.tile_scheduler static raster = linear tile [128, 256] of(%n, %n, %n)
 // kernel C24
@@ -306,7 +306,7 @@ mxgpu.producer_commit %s : !stage
 %s, %a = mxgpu.consumer_wait %ring : !ring
 mxgpu.consumer_release %s : !stage
 
-// Arguments of corresponding loops, but not the same ones.
+// Corresponding loop arguments with different values.
 // kernel C24
 // expected-error @below {{'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops}}
 // BLOCK load
@@ -327,7 +327,7 @@ mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
   }
 }
 
-// One thread drives the copy engine.
+// Only one thread may issue copies.
 // SET loader = @load warps(1)
 // BLOCK above_load
 // kernel C29
@@ -340,7 +340,7 @@ mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
 
 // -----
 
-// A field that nobody loads.
+// A field that is never loaded.
 // USE kernel body
 %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
 %ring = mxgpu.ring "ring" : !two
@@ -363,7 +363,7 @@ mxgpu.role @mma warps(1) elected {
 // -----
 
 // CASES pipeline load
-// A field that is loaded twice, or in a loop, or under a condition.
+// A field loaded twice, in a loop, or conditionally.
 %s, %a = mxgpu.producer_acquire %ring : !ring
 // kernel C35
 // expected-error @below {{'mxgpu.tma_load' op expected one load of each field, found a second of "a"}}
@@ -445,7 +445,7 @@ gpu.module @kernels {
 
 // CASES accumulate second_load
 // BLOCK mma
-// An accumulator that nobody writes.
+// An accumulator that is never written.
 %d, %d_d = mxgpu.producer_acquire %acc : !acc
 mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
   %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
@@ -462,7 +462,7 @@ mxgpu.producer_commit %d : !acc_stage
 mxgpu.consumer_release %d : !acc_stage
 
 // BLOCK mma
-// An accumulator that may not be written.
+// An accumulator that is written conditionally.
 %d, %d_d = mxgpu.producer_acquire %acc : !acc
 mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
   %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
@@ -480,7 +480,7 @@ mxgpu.producer_commit %d : !acc_stage
 %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
 mxgpu.consumer_release %d : !acc_stage
 
-// Of two loops over K either may be the only one that runs.
+// Either of two K loops may be the only executed loop.
 // SET load_k = %start to %n
 mxgpu.for_each_k (%k, %extent, %first) from %n to %end step 128 {
   %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
@@ -574,7 +574,7 @@ gpu.module @kernels {
 mxgpu.consumer_release %d : !acc_stage
 
 // BLOCK epilogue
-// A load that some threads of a warp do not reach.
+// A load that not all threads of a warp reach.
 %none = arith.cmpi eq, %start, %end : index
 %d, %d_d = mxgpu.consumer_wait %acc : !acc
 %thread = mxgpu.thread_id
@@ -587,7 +587,7 @@ scf.if %some {
 }
 mxgpu.consumer_release %d : !acc_stage
 
-// Other threads than the ring counts.
+// Thread counts differ from the ring's.
 // SET epilogue = @epilogue warps(8)
 // kernel C30
 // expected-error @below {{'mxgpu.role' op expected 128 threads for ring "acc", found 256}}
@@ -599,8 +599,8 @@ mxgpu.consumer_release %d : !acc_stage
 // -----
 
 // CASES kernel body
-// Many stages of x for one of y, in opposite orders: x is full before y is
-// published, and nobody empties it before y has come.
+// Several stages of x per stage of y, in opposite orders: x is full before y is
+// committed, and waits for a consumer that waits for y.
 %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
 %x = mxgpu.ring "x" : !ring
 %y = mxgpu.ring "y" : !ring
@@ -667,7 +667,7 @@ mxgpu.role @mma warps(1) elected {
 // -----
 
 // CASES
-// The load waits for a reply to what it has not sent yet.
+// The load waits for a reply to its own later message.
 !tile = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 !scale_tile = !mxgpu.tensor_map<2x256xf8E8M0FNU>
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
@@ -765,7 +765,7 @@ gpu.module @kernels {
 // -----
 
 // CASES pipeline above_ring
-// Of all roles that consume a ring together.
+// Count of all consumer roles of a ring.
 // SET consumer = threads(64)
 // SET reader = @rows warps(1)
 // BLOCK above_read
@@ -779,7 +779,7 @@ mxgpu.role @columns warps(2) {
   }
 }
 
-// A role that consumes some stages only would leave the others waiting.
+// A role that consumes only some stages blocks the others.
 // SET consumer = threads(64)
 // SET reader = @rows warps(1)
 // kernel C24
@@ -796,7 +796,7 @@ mxgpu.role @columns warps(1) {
   mxgpu.consumer_release %s : !stage
 }
 
-// A buffer passed on by another operation.
+// A buffer forwarded by another operation.
 // SET consumer = threads(32)
 // SET reader = @read warps(1)
 // BLOCK read
@@ -819,7 +819,7 @@ mxgpu.consumer_release %s : !stage
 }
 mxgpu.consumer_release %s : !stage
 
-// Passed out of a condition.
+// Yielded by a condition.
 // SET consumer = threads(32)
 // SET reader = @read warps(1)
 // BLOCK read
@@ -833,7 +833,7 @@ mxgpu.consumer_release %s : !stage
 }
 mxgpu.consumer_release %s : !stage
 
-// Taken by an unknown operation.
+// Used by an unknown operation.
 // SET consumer = threads(32)
 // SET reader = @read warps(1)
 // BLOCK read
@@ -843,7 +843,7 @@ mxgpu.consumer_release %s : !stage
 "mystery.use"(%s) : (!stage) -> ()
 mxgpu.consumer_release %s : !stage
 
-// A buffer of no stage.
+// A buffer without a stage.
 // SET consumer = threads(32)
 // SET reader = @read warps(1)
 // BLOCK read
@@ -851,11 +851,11 @@ mxgpu.consumer_release %s : !stage
 // expected-note @below {{it comes from here}}
 %b = ub.poison : !a
 // kernel C15
-// expected-error @below {{'mxgpu.load_shared' op expected what mxgpu.producer_acquire or mxgpu.consumer_wait gave, found another '!mxgpu.buffer<smem<128x16xi8>>'}}
+// expected-error @below {{'mxgpu.load_shared' op expected the result of mxgpu.producer_acquire or mxgpu.consumer_wait, found another '!mxgpu.buffer<smem<128x16xi8>>'}}
 %x = mxgpu.load_shared %b at [%n, %n] : !a -> vector<16xi8>
 mxgpu.consumer_release %s : !stage
 
-// Which part is loaded must be known.
+// The loaded part must be constant.
 // SET map = 64x16xi8
 // BLOCK load
 %s, %a = mxgpu.producer_acquire %ring : !ring
@@ -864,7 +864,7 @@ mxgpu.consumer_release %s : !stage
 mxgpu.tma_load %map[%n] into %a box(%n) for %s : !map, !a, !stage
 mxgpu.producer_commit %s : !stage
 
-// Boxes of two sizes fill one field.
+// Boxes of different sizes in one field.
 // SET map = 64x16xi8
 // SET maps = %map: !map, %other: !mxgpu.tensor_map<32x16xi8>
 // BLOCK load
@@ -879,7 +879,7 @@ mxgpu.producer_commit %s : !stage
 
 // -----
 
-// One thread cannot look for groups.
+// A single thread cannot search expert groups.
 !ring = !mxgpu.ring<2 x (work_tile: smem<32xi8>), producer = groups, consumer = roles>
 !stage = !mxgpu.stage<!ring>
 !work_tile = !mxgpu.buffer<smem<32xi8>>

@@ -1,7 +1,8 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --mxgpu-verify-pipelines
 
-// Cluster launch control: one role asks, all take the answers.
+// Cluster launch control: one role issues requests, all roles consume
+// responses.
 
 // -----
 
@@ -49,7 +50,7 @@ mxgpu.role @other warps(4) {
   }
 }
 
-// Nobody waits for the answer before the next request is made.
+// No wait for the response before the next request.
 // SET scheduler = %other
 %other = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
 mxgpu.role @other warps(4) {
@@ -65,7 +66,7 @@ mxgpu.role @other warps(4) {
 // expected-error @below {{'mxgpu.producer_commit' op expected its role to consume the answer in the same iteration}}
 mxgpu.producer_commit %request : !stage
 
-// The answer that is waited for is that of the next request.
+// Waits for the response of the next request.
 // BLOCK requests
 %answer, %answer_unit = mxgpu.consumer_wait %work_tiles : !ring
 mxgpu.next_work_tile %answer_unit : !work_tile
@@ -86,22 +87,22 @@ mxgpu.consumer_release %answer : !stage
 %second, %second_unit = mxgpu.consumer_wait %work_tiles : !ring
 mxgpu.consumer_release %second : !stage
 
-// A role that takes answers but keeps one.
+// A role that consumes responses but keeps one.
 mxgpu.role @other warps(4) {
   mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
     // kernel C19
-    // expected-error @below {{'mxgpu.consumer_wait' op expected the stage to be given back by mxgpu.consumer_release, found no use of it}}
+    // expected-error @below {{'mxgpu.consumer_wait' op expected the stage to be released by mxgpu.consumer_release, found no use of it}}
     %answer, %answer_unit = mxgpu.consumer_wait %work_tiles : !ring
     mxgpu.next_work_tile %answer_unit : !work_tile
   }
 }
 
-// One thread asks.
+// Only one thread may issue requests.
 // SET schedule = mxgpu.role @schedule warps(1)
 // kernel C29
 // expected-error @below {{'mxgpu.role' op expected an elected role for clc of ring "work_tiles"}}
 
-// Answers wait for a role that waits for another which comes after its answer.
+// Responses wait for a role that waits for another role after its response.
 // SET arguments = %map: !map, %n: index
 mxgpu.role @load warps(1) elected {
   mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {

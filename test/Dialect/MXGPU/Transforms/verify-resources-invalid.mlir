@@ -41,7 +41,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   }
 }
 
-// The largest sizes that the types allow add up without wrapping around.
+// Sums of the largest sizes must not overflow.
 !in = !mxgpu.ring<1024 x (a: smem<1073741824xi8>, b: smem<1073741824xi8>), producer = bulk_copy, consumer = mma_commit>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // expected-error @below {{'mxgpu.kernel' op expected at most 232448 bytes of shared memory on sm_100a, found 2199023386624}}
@@ -194,7 +194,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   }
 }
 
-// Chips have the matrix instructions of one family.
+// A chip supports the matrix instructions of one family.
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>

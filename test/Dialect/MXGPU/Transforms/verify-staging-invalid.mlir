@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --mxgpu-verify-pipelines
 
-// Stages of a warp's own that are used wrongly.
+// Invalid uses of per-warp stages.
 
 // -----
 
@@ -43,7 +43,7 @@ gpu.module @kernels {
 
 // CASES staging above_ring
 // BLOCK body
-// Nothing is written.
+// No write.
 scf.for %i = %c0 to %c128 step %c32 {
   // kernel C54
   // expected-error @below {{'mxgpu.producer_acquire' op expected a mxgpu.store_shared of field "c", found none}}
@@ -53,7 +53,7 @@ scf.for %i = %c0 to %c128 step %c32 {
 }
 
 // BLOCK body
-// Nothing is copied.
+// No copy.
 scf.for %i = %c0 to %c128 step %c32 {
   // kernel C54
   // expected-error @below {{'mxgpu.producer_acquire' op expected a mxgpu.tma_store of field "c", found none}}
@@ -64,10 +64,10 @@ scf.for %i = %c0 to %c128 step %c32 {
 }
 
 // BLOCK body
-// Nothing is given back.
+// Nothing is released.
 scf.for %i = %c0 to %c128 step %c32 {
   // kernel C19
-  // expected-error @below {{'mxgpu.producer_acquire' op expected the stage to be given back by mxgpu.producer_commit, found no use of it}}
+  // expected-error @below {{'mxgpu.producer_acquire' op expected the stage to be released by mxgpu.producer_commit, found no use of it}}
   %s, %c = mxgpu.producer_acquire %staging : !ring
   %rows = mxgpu.from_rows %x : vector<32xf32> -> !fragment
   mxgpu.store_shared %rows, %c : !fragment, !c
@@ -75,7 +75,7 @@ scf.for %i = %c0 to %c128 step %c32 {
 }
 
 // BLOCK body
-// The copy comes before what it copies.
+// The copy precedes the write.
 scf.for %i = %c0 to %c128 step %c32 {
   %s, %c = mxgpu.producer_acquire %staging : !ring
   // kernel C55
@@ -88,7 +88,7 @@ scf.for %i = %c0 to %c128 step %c32 {
 }
 
 // BLOCK body
-// The copy comes when the stage is given away.
+// The copy follows the release.
 scf.for %i = %c0 to %c128 step %c32 {
   %s, %c = mxgpu.producer_acquire %staging : !ring
   %rows = mxgpu.from_rows %x : vector<32xf32> -> !fragment
@@ -101,7 +101,7 @@ scf.for %i = %c0 to %c128 step %c32 {
 }
 
 // BLOCK body
-// Two stages at a time: the copy of the first has not started when the second is taken.
+// Two stages at once: the second is acquired before the copy of the first.
 scf.for %i = %c0 to %c128 step %c32 {
   // expected-note @below {{it is taken here}}
   %s, %s_c = mxgpu.producer_acquire %staging : !ring
@@ -119,7 +119,7 @@ scf.for %i = %c0 to %c128 step %c32 {
 }
 
 // BLOCK body
-// Part of a warp.
+// A part of a warp.
 %thread = mxgpu.thread_id
 %some = arith.cmpi ult, %thread, %n : index
 scf.if %some {
@@ -133,7 +133,7 @@ scf.if %some {
 }
 
 // BLOCK body
-// Each thread its own number of times.
+// Different trip counts per thread.
 %thread = mxgpu.thread_id
 scf.for %i = %c0 to %thread step %c32 {
   // kernel C52
@@ -145,20 +145,20 @@ scf.for %i = %c0 to %thread step %c32 {
   mxgpu.producer_commit %s : !stage
 }
 
-// One thread for a whole warp.
+// A single thread for a whole warp.
 // SET role = @epilogue warps(1) elected
 // BLOCK above_role
 // kernel C60
 // expected-error @below {{'mxgpu.role' op expected whole warps, and 32 threads for ring "staging", found 32 threads in an elected role}}
 
-// Nobody.
+// No producer.
 // SET role = @idle warps(1)
 // kernel C22
 // expected-error @below {{'mxgpu.ring' op expected a role that produces its stages, found none}}
 // BLOCK body
 
 // BLOCK body
-// A store that the order of stores and copies does not speak of.
+// A store outside the order of stores and copies.
 scf.for %i = %c0 to %c128 step %c32 {
   %s, %c = mxgpu.producer_acquire %staging : !ring
   %rows = mxgpu.from_rows %x : vector<32xf32> -> !fragment
@@ -173,7 +173,7 @@ scf.for %i = %c0 to %c128 step %c32 {
 }
 
 // BLOCK body
-// The first copy is written over.
+// The first copy is overwritten.
 %s, %c = mxgpu.producer_acquire %staging : !ring
 %rows = mxgpu.from_rows %x : vector<32xf32> -> !fragment
 // kernel C53
@@ -185,7 +185,7 @@ mxgpu.producer_commit %s : !stage
 
 // -----
 
-// A warp's stage is one buffer.
+// A warp's stage must be one buffer.
 !map = !mxgpu.tensor_map<32x32xf32, sw128>
 !ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>, d: smem<32x32xf32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
 !stage = !mxgpu.stage<!ring>
@@ -213,7 +213,7 @@ gpu.module @kernels {
 // -----
 
 // CASES staging body
-// The copies empty the stages.
+// Only copies release the stages.
 %s, %c = mxgpu.producer_acquire %staging : !ring
 %rows = mxgpu.from_rows %x : vector<32xf32> -> !fragment
 mxgpu.store_shared %rows, %c : !fragment, !c
@@ -223,7 +223,7 @@ mxgpu.producer_commit %s : !stage
 // expected-error @below {{'mxgpu.consumer_wait' op expected a warp's own ring to be acquired, and emptied by tma_store}}
 %t, %t_c = mxgpu.consumer_wait %staging : !ring
 
-// Two roles have no warps in common.
+// Two roles share no warps.
 // kernel C59
 // expected-error @below {{'mxgpu.producer_acquire' op expected one role to use a warp's own ring, found another}}
 %s, %c = mxgpu.producer_acquire %staging : !ring

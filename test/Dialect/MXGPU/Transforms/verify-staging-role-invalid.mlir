@@ -1,7 +1,7 @@
 // RUN: %expand_cases %s %t.mlir
 // RUN: mx-opt %t.mlir -split-input-file -verify-diagnostics --mxgpu-verify-pipelines
 
-// Stages for stores that all threads of a role share, used wrongly.
+// Invalid uses of staging buffers shared by a role.
 
 // -----
 
@@ -28,21 +28,21 @@ gpu.module @kernels {
 // -----
 
 // CASES write body
-// Nothing is written.
+// No write.
 // kernel C62
 // expected-error @below {{'mxgpu.producer_acquire' op expected a store into field "f", found none}}
 %s, %s_f = mxgpu.producer_acquire %out : !ring
 mxgpu.bulk_store %s_f to %m[%i, %i] : !f, memref<?x?x32x4x4xf8E8M0FNU>
 mxgpu.producer_commit %s : !stage
 
-// Nothing is copied.
+// No copy.
 // kernel C63
 // expected-error @below {{'mxgpu.producer_acquire' op expected 1 copy of field "f", found 0}}
 %s, %s_f = mxgpu.producer_acquire %out : !ring
 mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
 mxgpu.producer_commit %s : !stage
 
-// What is written late may be missed.
+// A late write may be missed.
 %s, %s_f = mxgpu.producer_acquire %out : !ring
 mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
 // expected-note @below {{a copy}}
@@ -52,14 +52,14 @@ mxgpu.bulk_store %s_f to %m[%i, %i] : !f, memref<?x?x32x4x4xf8E8M0FNU>
 mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
 mxgpu.producer_commit %s : !stage
 
-// The stage is never given away.
+// No release.
 // kernel C18
-// expected-error @below {{'mxgpu.producer_acquire' op expected the stage to be given back once by mxgpu.producer_commit, found 0 times}}
+// expected-error @below {{'mxgpu.producer_acquire' op expected the stage to be released once by mxgpu.producer_commit, found 0 times}}
 %s, %s_f = mxgpu.producer_acquire %out : !ring
 mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
 mxgpu.bulk_store %s_f to %m[%i, %i] : !f, memref<?x?x32x4x4xf8E8M0FNU>
 
-// Copies that threads do not start together.
+// Threads issue copies conditionally.
 // SET arguments = %b: i8, %c: i1
 %s, %s_f = mxgpu.producer_acquire %out : !ring
 mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
@@ -70,7 +70,7 @@ scf.if %c {
 }
 mxgpu.producer_commit %s : !stage
 
-// Threads that wait for more than there are.
+// The ring counts more threads than the role has.
 // SET threads = 128
 %s, %s_f = mxgpu.producer_acquire %out : !ring
 mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
@@ -80,7 +80,7 @@ mxgpu.producer_commit %s : !stage
 // kernel C30
 // expected-error @below {{'mxgpu.role' op expected 128 threads for ring "out", found 64}}
 
-// A thread that comes late, or not at all.
+// A thread that is late or missing.
 // SET arguments = %b: i8, %c: i1
 scf.if %c {
   // kernel C16
@@ -91,7 +91,7 @@ scf.if %c {
   mxgpu.producer_commit %s : !stage
 }
 
-// Threads that do not agree would not copy together.
+// Threads must agree on the copy.
 %s, %s_f = mxgpu.producer_acquire %out : !ring
 mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
 %thread = mxgpu.thread_id
@@ -101,7 +101,7 @@ mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
 mxgpu.bulk_store %s_f to %m[%i, %i] when(%c) : !f, memref<?x?x32x4x4xf8E8M0FNU>
 mxgpu.producer_commit %s : !stage
 
-// One of two tiles is not copied.
+// The copy covers one of two tiles.
 // SET field = 1x2x512xf8E8M0FNU
 // kernel C63
 // expected-error @below {{'mxgpu.producer_acquire' op expected 2 copies of field "f", found 1}}
@@ -110,7 +110,7 @@ mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
 mxgpu.bulk_store %s_f tile(0) to %m[%i, %i] : !f, memref<?x?x32x4x4xf8E8M0FNU>
 mxgpu.producer_commit %s : !stage
 
-// Stages are taken in one place.
+// Stages must be acquired at one place.
 // kernel C61
 // expected-error @below {{'mxgpu.producer_acquire' op expected a ring for tma_store to be acquired in one place only}}
 %t, %t_f = mxgpu.producer_acquire %out : !ring
@@ -122,7 +122,7 @@ mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
 mxgpu.bulk_store %s_f to %m[%i, %i] : !f, memref<?x?x32x4x4xf8E8M0FNU>
 mxgpu.producer_commit %s : !stage
 
-// The stage is given away before it is copied.
+// The stage is released before its copy.
 %s, %s_f = mxgpu.producer_acquire %out : !ring
 mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
 mxgpu.producer_commit %s : !stage
@@ -133,7 +133,7 @@ mxgpu.bulk_store %s_f to %m[%i, %i] : !f, memref<?x?x32x4x4xf8E8M0FNU>
 // -----
 
 // CASES
-// Strips of two panels; one is copied twice, another not at all.
+// Strips of two panels: one is copied twice, another never.
 !ring = !mxgpu.ring<1 x (q: smem<2x16x128xi8, sw128>), producer = threads(64), consumer = bulk_store>
 !stage = !mxgpu.stage<!ring>
 !q = !mxgpu.buffer<smem<2x16x128xi8, sw128>>

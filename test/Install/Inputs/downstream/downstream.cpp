@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Parses mx IR from a file, runs the canonicalizer over it, looks at an
-// operation through its C++ class and prints the module.
+// Parses mx IR from a file, runs the canonicalizer, inspects an operation
+// through its C++ class and prints the module.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,10 +1,9 @@
-"""Runs a program by mx-run and, compiled, by mx-launch; the results of both
-must have the same bytes.
+"""Runs a program by mx-run and, compiled, by mx-launch; both results must have the same bytes.
 
 usage: compare.py DIRECTORY FILE.mlir RESULTS ARG [ARG ...]
 
-ARG: dtype:shape, as "u2:96x256"; bits are random. Of u2 they are bf16 numbers
-without NaN and infinities, of u1 any byte below 0x78.
+ARG: dtype:shape, as "u2:96x256", filled with random bits. u2 arrays contain finite bf16 values, u1 arrays any byte
+below 0x78.
 """
 
 import numpy as np

@@ -1,9 +1,7 @@
-"""Matmuls with scales at and beyond the borders of what bf16 holds exactly, compared
-with numpy.
+"""Matmuls with scales at and beyond the borders of exact bf16 values, compared with numpy.
 
-A's values are tiny or huge, B's the other way round, so that sums are of the order of 1:
-the operands are RN_bf16(element * scale) (docs/reference/Spec.md), among them subnormal ones,
-infinities, and NaN of scales. Case number i is the same whenever it runs."""
+A's values are tiny or huge and B's the opposite, so that sums are of the order of 1: the operands are RN_bf16(element *
+scale) (docs/reference/Spec.md), including subnormals, infinities, and NaN scales. Case i is reproducible."""
 
 import mx_reference as ref
 import numpy as np
@@ -11,8 +9,7 @@ from harness import Harness, widen
 from matmul_formats import FORMATS, OUTS, PROGRAM, compare, make_codes, reduction_multiple, tile_scales
 
 NAN = 0xFF
-# Scale bytes of A: those that make bf16 subnormal, those that make it overflow, and
-# the whole range; B's mirror them.
+# Scale bytes of A: bytes that make bf16 subnormal, bytes that make it overflow, and the whole range; B's mirror them.
 RANGES = [(0, 9), (244, 254), (0, 40), (214, 254), (90, 164)]
 
 

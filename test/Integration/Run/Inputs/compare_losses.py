@@ -1,4 +1,4 @@
-"""That the losses of a training in MXFP8 fall as those in bf16 do.
+"""Checks that training losses in MXFP8 decrease as in bf16.
 
 usage: compare_losses.py LOSSES.json
 """
@@ -13,5 +13,5 @@ with open(sys.argv[1]) as file:
 apart = np.abs(losses["mxfp8"] - losses["bf16"]).max()
 fall = {name: v[:3].mean() - v[-3:].mean() for name, v in losses.items()}
 print(f"at most {apart:.3f} apart, having fallen by {fall}")
-# At least, the network learns; and noise moves it by little of that.
+# The network must learn, and noise may change the decrease by a small part only.
 assert fall["bf16"] > 0.5 and apart < 0.1 * fall["bf16"]

@@ -1,8 +1,7 @@
 """Runs mx.matmul with epilogues and compares with numpy in float64.
 
-Each case is a shape, a type of the result, a schedule and a region. mx-run
-itself compares with the CPU; here the region is applied in float64 to both ends
-of what the bound of the sum allows.
+Each case is a shape, a result type, a schedule and a region. mx-run itself compares with the CPU; here, the region is
+applied in float64 to both ends of the sum's error interval.
 """
 
 import dataclasses
@@ -162,7 +161,7 @@ def run(case, rng):
     error = (count_roundings(case.k) + 2) * 2.0**-23 * magnitudes
     ends = np.stack([formula(sums + sign * error, values) for sign in (-1, 0, 1)])
     low, high = ends.min(axis=0), ends.max(axis=0)
-    # Of the region itself: a few units of its arithmetic in f32.
+    # Error of the region itself: a few units of its arithmetic in f32.
     scale = np.maximum(np.abs(low), np.abs(high)) + (np.abs(sums) if body else 0)
     bits = {"f32": 24, "bf16": 8, "f16": 11}[type_]
     slack = (16 * 2.0**-24 * scale if body else 0) + 2.0**-bits * np.maximum(np.abs(low), np.abs(high)) + 2.0**-24

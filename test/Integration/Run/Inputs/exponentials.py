@@ -1,7 +1,6 @@
-"""exp, sigmoid and silu: the simulator and the CPU against numpy, bit by bit,
-and against float64.
+"""exp, sigmoid and silu: the simulator and the CPU against numpy, bit by bit, and against float64.
 
-All bf16 values, and random f32: of all exponents, and of the range that matters.
+Covers all bf16 values, and random f32 values of all exponents and of the relevant range.
 """
 
 import numpy as np
@@ -9,9 +8,9 @@ from chips import adapt_schedule
 from exponentials_model import exp, sigmoid
 from harness import Harness
 
-SIZE = 256  # of a side: all bf16 values
+SIZE = 256  # rows and columns of a square with all bf16 values
 
-# Regions on a value %x; what they give is %v.
+# Regions on a value %x with result %v.
 BODIES = {
     "exp": "%v = math.exp %x : f32",
     "sigmoid": """%minus = arith.negf %x : f32
@@ -51,7 +50,7 @@ EXACT = {
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
     "silu": lambda x: x / (1 + np.exp(-x)),
 }
-# docs/reference/Math.md: units in the last place, and beside them an absolute error, for
+# docs/reference/Math.md: units in the last place, and an additional absolute error, for
 # silu times |x|.
 ULPS = {"exp": 1.1, "sigmoid": 3.5, "silu": 4.0}
 ABSOLUTE = {"exp": 0.0, "sigmoid": 2.0**-125, "silu": 2.0**-125}
@@ -74,12 +73,12 @@ def make_inputs():
 
 
 def get_bits(x):
-    """A NaN's payload is the device's own."""
+    """Ignores the payload of a NaN, which depends on the device."""
     return np.where(np.isnan(x), np.uint32(0x7FC00000), x.view(np.uint32))
 
 
 def measure(name, x, found):
-    """The largest error in units in the last place."""
+    """Returns the largest error in units in the last place."""
     x = x.astype(np.float64)
     exact = EXACT[name](x)
     assert np.array_equal(np.isnan(exact), np.isnan(found)), f"{name}: NaN"

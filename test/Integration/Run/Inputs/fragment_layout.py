@@ -4,7 +4,7 @@ import numpy as np
 
 
 class Layout:
-    """Modes (size, rows, columns) of threads and of values, the lowest first."""
+    """Returns the modes (size, rows, columns) of threads and of values, the lowest first."""
 
     def __init__(self, threads, values):
         self.threads, self.values = threads, values
@@ -17,7 +17,7 @@ class Layout:
 
     @staticmethod
     def places(modes):
-        """The row and column of each number."""
+        """Returns the row and column of each number."""
         rows, columns = np.zeros(1, int), np.zeros(1, int)
         for size, row, column in modes:
             i = np.arange(size)[:, None]
@@ -25,7 +25,7 @@ class Layout:
         return rows, columns
 
     def coordinates(self):
-        """Rows and columns of all elements, by thread and value."""
+        """Returns rows and columns of all elements, by thread and value."""
         (r0, c0), (r1, c1) = self.places(self.threads), self.places(self.values)
         return r0[:, None] + r1, c0[:, None] + c1
 

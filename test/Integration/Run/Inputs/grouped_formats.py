@@ -1,10 +1,8 @@
 """Runs mx.grouped_matmul over random groups and compares with numpy.
 
-KIND is `rows` or `reduction`. Groups of every kind: none, empty ones, of one
-row, one with everything, of no multiple of anything, and rows behind the last.
-Slack holds what must not matter: NaN scales beyond the matrices and between
-groups of rows, NaN elements behind the last expert group, and a result full of NaN.
-Case number i is the same whenever it runs.
+KIND is `rows` or `reduction`. Covers no groups, empty groups, groups of one row, a group of all rows, groups of odd
+sizes, and rows after the last group. Slack contains poison: NaN scales beyond the matrices and between groups of rows,
+NaN elements after the last expert group, and a result full of NaN. Case i is reproducible.
 """
 
 import os
@@ -49,7 +47,7 @@ EPILOGUE = """epilogue {{
     %z = arith.mulf %acc, %scale : f32
     {store}
   }}"""
-# Smallest reductions, of elements that the copy engine takes.
+# Smallest reductions of element types supported by the copy engine.
 PAIRS = [("f8E4M3FN", "f8E4M3FN", "f8E8M0FNU", 32),
          ("f8E5M2", "f8E4M3FN", "f8E8M0FNU", 32),
          ("f4E2M1FN", "f4E2M1FN", "f8E8M0FNU", 64),
@@ -59,7 +57,7 @@ PAIRS = [("f8E4M3FN", "f8E4M3FN", "f8E8M0FNU", 32),
 
 
 def random_sizes(rng, index):
-    """Sizes of groups, and rows of no expert group."""
+    """Draws the sizes of groups, and the number of rows in no expert group."""
     groups = int(rng.choice([1, 2, 3, 5, 8, 33, 40]))
     kind = index % 6
     if kind == 0:
@@ -138,7 +136,7 @@ class Reduction:
             codes = np.full((rows, cap), 0x7F if name.startswith("f8") else 1, np.uint8)
             scales = np.full((rows, cap // block), NAN_SCALE[s], np.uint8)
             for start, size, end in zip(starts, sizes, starts[1:]):
-                codes[:, start:end] = 0  # what the quantizer leaves there
+                codes[:, start:end] = 0  # zeros, as left by the quantizer
                 scales[:, start // block:end // block] = 0
                 some = rng.integers(0, 1 << int(name[1]), (rows, size)).astype(np.uint8)
                 if not specials:
@@ -196,7 +194,7 @@ def run_matmul(args, index, rng, sizes, formats, case, out, offset="i32",
             f"{', epilogue' if epilogue else ''}")
     done, outs = args.call(text, [*case.arrays, ends, before.astype(FLOATS[out])], 1, seed=args.order or index % 2,
                            sms=os.environ.get("MX_SIM_SM_COUNT", "3"))
-    # Where the copy engine cannot write the result, a remark says so.
+    # A remark explains the epilogue if the copy engine cannot write the result.
     is_explained = "remark: epilogue = direct instead of tma_store" in done.stderr
     if done.stderr and not is_explained:
         args.fail(f"{what}: {done.stderr}")
@@ -204,7 +202,7 @@ def run_matmul(args, index, rng, sizes, formats, case, out, offset="i32",
     steps = count_roundings(case.k, a, b) + 1
     wrong, largest = 0, 0.0
     for where, rows, left, right in case.matmuls:
-        if accumulate:  # one more product, of the old value and 1
+        if accumulate:  # one more term, the old value times 1
             old = before[where].astype(np.float64)
             found = compare_sum(y[where], left, right, old, rows, epilogue,
                                 steps, OUTS[out])
@@ -220,7 +218,7 @@ def run_matmul(args, index, rng, sizes, formats, case, out, offset="i32",
 
 
 def compare_sum(y, left, right, old, rows, epilogue, steps, mantissa):
-    """The old value as one more element of the reduction, for each column."""
+    """Adds the old value as another element of the reduction, for each column."""
     factor = (1 + rows % 2)[:, None] if epilogue else np.ones((len(rows), 1))
     wrong, largest = 0, 0.0
     for column in range(right.shape[0]):

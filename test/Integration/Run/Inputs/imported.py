@@ -1,4 +1,4 @@
-"""Runs programs after mx-import-scaled, for all elements that it takes."""
+"""Runs programs after mx-import-scaled, for all supported element types."""
 
 import mx_reference as ref
 import numpy as np
@@ -13,7 +13,7 @@ def all_codes(element):
 
 
 def run_imported(test, text, arguments, results=1, chip="cpu", passes="", left=()):
-    """Results after the import, which must leave nothing of its input."""
+    """Returns the results after the import, which must convert all of its input."""
     module = test.rewrite(text, f"--pass-pipeline=builtin.module({passes}mx-import-scaled,canonicalize,cse)")
     for name in ["arith.scaling", "tosa.", "linalg.matmul", *left]:
         test.require(f"{name} is imported from\n{text}\n", name not in module, module)

@@ -1,9 +1,7 @@
 """Runs mx.matmul on operands of every format and compares with numpy.
 
-Operands and scales are random codes, so that every value of a format occurs.
-Slack holds what must not matter: NaN scales in rows and blocks beyond the
-matrix. Case number i is the same whenever it runs: a long loop can be
-interrupted and resumed with --first.
+Operands and scales are random codes, so that every value of a format occurs. Slack contains NaN scales, in rows and
+blocks beyond the matrix. Case i is reproducible: a long run can be interrupted and resumed with --first.
 """
 
 import os
@@ -47,7 +45,7 @@ def make_codes(rng, rows, k, name, specials):
 
 
 def make_scales(rng, rows, blocks, kind):
-    """The scales as values, and in tiles with NaN in all slack."""
+    """Returns the scales as values, and in tiles with NaN in all slack."""
     if kind == "f8E8M0FNU":
         bytes_ = rng.integers(121, 134, (rows, blocks)).astype(np.uint8)
     else:
@@ -56,12 +54,12 @@ def make_scales(rng, rows, blocks, kind):
 
 
 def tile_scales(scales, kind):
-    """Bytes of scales in tiles, with NaN in all slack."""
+    """Returns the bytes of scales in tiles, with NaN in all slack."""
     return ref.tile(scales, slack=NAN_SCALE[kind])
 
 
 def compare(y, a, b, steps, mantissa):
-    """Elements beyond the bound of exact sums in each step."""
+    """Counts elements beyond the bound of exact sums in each step."""
     a, b = as_operand(a), as_operand(b)
     with np.errstate(invalid="ignore", over="ignore"):
         exact, total = a @ b.T, np.abs(a) @ np.abs(b).T

@@ -3,11 +3,9 @@
 usage: moe_layer.py DIRECTORY stages|poison [--observed=DIRECTORY] [--count=N]
                     [--seed=N] [--device=sim|cuda|cuda:N]
 
-`stages` compares each stage with its exact result, and signal-to-noise ratios
-with those that the formats imply; what moe_observe.py made of the layer says what
-happens inside, and has to give the same results. `poison` runs each routing with
-zeros, NaN, infinities and all ones in everything that has no meaning, and demands
-the same bits of all that has.
+`stages` compares each stage with its exact result, and signal-to-noise ratios with the ratios of the formats. The layer
+written by moe_observe.py exposes intermediate values, and must give the same results. `poison` runs each routing with
+zeros, NaN, infinities and all ones in all memory without meaning, and requires equal bits everywhere else.
 """
 
 import argparse
@@ -37,7 +35,7 @@ def make_inputs(rng, kind, most):
 
 
 def differences(found, want, v):
-    """Bytes that mean something and differ."""
+    """Counts differing bytes of the meaningful parts."""
     count = 0
     for name, array in found.items():
         part = moe_device.defined(name, v)

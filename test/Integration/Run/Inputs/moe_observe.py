@@ -1,5 +1,5 @@
-"""Writes examples/moe_layer.mlir with intermediate results returned too, so that
-each stage can be compared with its own inputs.
+"""Writes examples/moe_layer.mlir with intermediate results returned, so that each stage can be compared based on its
+own inputs.
 
 usage: moe_observe.py FILE.mlir OUT.mlir
 """
@@ -7,7 +7,7 @@ usage: moe_observe.py FILE.mlir OUT.mlir
 import re
 import sys
 
-# Behind the function's own results, in this order (moe_device.py).
+# Appended to the function's own results, in this order (moe_device.py).
 OBSERVED = {
     "forward": ["%xq#0", "%xq#1", "%hq#0", "%hq#1", "%z"],
     "backward": ["%zq#0", "%zq#1", "%zq#2", "%zq#3", "%dh",
@@ -16,7 +16,7 @@ OBSERVED = {
 
 
 def type_of(body, value):
-    """What stands behind the arrow of the operation that defines the value."""
+    """Returns the type after the arrow of the operation that defines the value."""
     name, _, index = value.partition("#")
     statement = re.search(rf"^  {re.escape(name)}(?::\d+)? = .*?"
                           r"(?=^  [%/}]|^  return|^$)", body, re.M | re.S)

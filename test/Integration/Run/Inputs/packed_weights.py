@@ -6,7 +6,7 @@ TILE, THREADS, VALUES = 64, 128, 32
 
 
 def places():
-    """Row and column in a tile of each element of each thread."""
+    """Returns the row and column in a tile of each element of each thread."""
     t, e = np.meshgrid(np.arange(THREADS), np.arange(VALUES), indexing="ij")
     rows = 16 * (t // 32) + 2 * (t % 32 // 4) + e // 2 % 2
     columns = 2 * (t % 4) + e % 2 + 8 * (e // 4 % 2) + 16 * (e // 8)
@@ -14,8 +14,8 @@ def places():
 
 
 def pack_tiles(codes):
-    """Codes of `[b...] x N x K` elements, a byte each, as `[b...] x ceil(N/64) x
-    ceil(K/64) x 128 x 32`; what is beyond them is 0."""
+    """Packs codes of `[b...] x N x K` elements, a byte each, to `[b...] x ceil(N/64) x ceil(K/64) x 128 x 32`; padding
+    is 0."""
     *batch, n, k = codes.shape
     i, j = -(-n // TILE), -(-k // TILE)
     whole = np.zeros((*batch, i * TILE, j * TILE), np.uint8)

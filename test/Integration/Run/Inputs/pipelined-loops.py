@@ -10,7 +10,7 @@ import mx_compiler as mx
 import numpy as np
 from wgmma import bound, make, widen
 
-# One step and part of one, odd and even numbers of steps, more than the ring has stages.
+# One full step and a partial step, odd and even step counts, and more steps than stages in the ring.
 SHAPES = [(64, 128, 64), (70, 200, 40), (33, 132, 136), (64, 128, 256), (200, 264, 584)]
 
 

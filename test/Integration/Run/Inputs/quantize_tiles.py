@@ -1,5 +1,5 @@
-"""Quantizes along columns, and along both axes from one read, and compares
-every bit with numpy, on sizes that are no multiples of tiles.
+"""Quantizes along columns, and along both axes in a single read, and compares every bit with numpy, on sizes that are
+not multiples of tiles.
 
 usage: quantize_tiles.py MX_RUN DIRECTORY CHIP...
 """
@@ -22,8 +22,7 @@ def check(chip, name, x, axes, program):
         test.expect(f"{chip} {name}, axis {axis}, scales", next(found), ref.tile(scale))
 
 
-# Each number once as the largest of its block, which is a column's; shuffled,
-# anywhere in the blocks of both axes.
+# Each number is the largest of a column block once and, shuffled, in any position of the blocks of both axes.
 codes = np.arange(65536, dtype=np.uint32)
 magnitude = codes & 0x7FFF
 below = (rng.random((65536, 32)) * (magnitude[:, None] + 1)).astype(np.uint32)

@@ -1,10 +1,10 @@
-"""The layer of examples/moe_layer_ranks.mlir on several ranks, beside the same layer on one.
+"""Compares the layer of examples/moe_layer_ranks.mlir on several ranks with the same layer on one rank.
 
-`RankedLayer` writes the program for some number of ranks, with the results of the second matmul and of the gradient of
-X as further results, runs both passes, and returns what each rank has. On the reference path mx-run runs the ranks; on
-a device the program is compiled once, and threads of this process are the ranks. `check` compares that with the layer on one rank
-that has all tokens: rows, operands, matmuls and gradients of weights byte for byte, and the sums of a token with the
-order that docs/reference/Spec.md defines, computed here in NumPy from the rows that were added.
+`RankedLayer` writes the program for a given number of ranks, with the results of the second matmul and of the gradient
+of X as additional results, runs both passes, and returns the results of each rank. On the reference path mx-run runs
+the ranks; on a device the program is compiled once, and threads of this process are the ranks. `check` compares the
+results with the layer on a single rank with all tokens: rows, operands, matmuls and gradients of weights byte for byte,
+and the sums of a token with the order defined in docs/reference/Spec.md, computed in NumPy from the added rows.
 """
 
 import itertools
@@ -24,7 +24,7 @@ QUANTIZED = ["w1e", "w1s", "w1te", "w1ts", "w2e", "w2s", "w2te", "w2ts"]
 
 
 def program_text(example, ranks, choices):
-    """The example for other numbers of ranks and choices."""
+    """Returns the example for other numbers of ranks and choices."""
     own, window = EXPERTS // ranks, ranks * TOKENS
     text = example
     for old, new in ((r"size = 2 tokens = 64", f"size = {ranks} tokens = {TOKENS}"),
@@ -33,7 +33,7 @@ def program_text(example, ranks, choices):
                      (r"groups = 4", f"groups = {own}"), (r"tensor<4x", f"tensor<{own}x"),
                      (r"constant 4 : index", f"constant {own} : index"),
                      (r"constant 635 : index", f"constant {127 * own + 127} : index"),
-                     # What the sums are made of.
+                     # Terms of the sums.
                      (r"-> \(!sums, !list", "-> (!z, !sums, !list"), (r"return %y,", "return %z, %y,"),
                      (r": !sums, !list", ": !z, !sums, !list"), (r"-> \(!sums, !dw1", "-> (!z, !sums, !dw1"),
                      (r"return %dx,", "return %dxp, %dx,"), (r": !sums, !dw1", ": !z, !sums, !dw1")):
@@ -52,11 +52,11 @@ class RankedLayer:
             file.write(text)
 
     def quantize_weights(self, w1, w2):
-        """Those of all experts."""
+        """Quantizes the weights of all experts."""
         return self.run("quantize_weights", [[w1, w2]], QUANTIZED)[0]
 
     def __call__(self, tokens, ids, weights, gradients, quantized, capacity):
-        """What each rank gives; all but `quantized` is a list with an array for each rank."""
+        """Runs the layer and returns the results of each rank; all but `quantized` are lists with an array per rank."""
         def of_rank(name, rank):
             return quantized[name][rank * self.own:(rank + 1) * self.own]
 
@@ -75,7 +75,7 @@ class ReferenceLayer(RankedLayer):
         self.command = [mx_run, self.file, "--device=cpu", "--quiet", *[f"--ranks={ranks}"] * (ranks > 1)]
 
     def run(self, entry, arguments, results):
-        """`arguments` of each rank; a list of what each gives."""
+        """Runs an entry with `arguments` for each rank; returns a list of each rank's results."""
         command = [*self.command, f"--entry={entry}"]
         for number in range(len(arguments[0])):
             for rank, own in enumerate(arguments):
@@ -89,7 +89,7 @@ class ReferenceLayer(RankedLayer):
 
 
 class DeviceLayer(RankedLayer):
-    """On simulated devices, one for each rank, as MX_SIM_DEVICES says."""
+    """Layer on simulated devices, one per rank, as set by MX_SIM_DEVICES."""
 
     def __init__(self, mx_compile, text, ranks, chip):
         super().__init__(text, ranks)
@@ -118,7 +118,7 @@ class DeviceLayer(RankedLayer):
 
 
 def add_rows(rows, found, ids, ranks, choices):
-    """The sums of each rank's tokens, of `rows` of each rank: rounded to bf16 by each, added in their order."""
+    """Returns the sums of each rank's tokens, of `rows` of each rank: rounded to bf16 by each, added in rank order."""
     sums = []
     for rank, own in enumerate(ids):
         total = np.zeros((len(own), HIDDEN), np.float32)
@@ -136,7 +136,7 @@ def add_rows(rows, found, ids, ranks, choices):
 
 
 def columns_of(ends):
-    """Where the columns of each group lie in a ragged reduction."""
+    """Returns start and width of each group's columns in a ragged reduction."""
     begin = place = 0
     for end in ends:
         yield place, int(end) - begin
@@ -145,12 +145,12 @@ def columns_of(ends):
 
 
 def scale_bytes(scales, columns, first):
-    """Scales of columns of a group, which begin at a multiple of 128: [rows, blocks], from their tiles."""
+    """Scales of a group's columns, which begin at a multiple of 128, from their tiles: [rows, blocks]."""
     return ref.untile(scales, scales.shape[0] * 128, -(-(first + columns) // 32))[:, first // 32:]
 
 
 def check(ids, found, alone, choices):
-    """Differences of ranks from the same layer on one, by name."""
+    """Returns the differences between the ranks and the same layer on one rank, by name."""
     ranks = len(found)
     counts = [len(own) for own in ids]
     place = np.concatenate([rank * TOKENS + np.arange(count) for rank, count in enumerate(counts)]).astype(int)
@@ -190,7 +190,7 @@ def check(ids, found, alone, choices):
 
 
 def draw_ids(random, kind, ranks, choices):
-    """Ids of each rank, for a kind of routing."""
+    """Draws ids of each rank, for a kind of routing."""
     counts = random.integers(1, TOKENS + 1, ranks)
     if kind == "no tokens":
         counts[:] = 0
@@ -235,7 +235,7 @@ def make_weights(random):
 
 
 def one_rank_text(example, ranks, choices):
-    """The program of one rank that has the tokens of all."""
+    """Returns the program of a single rank with all tokens."""
     text, rows = program_text(example, 1, choices), ranks * TOKENS
     for old, new in ((f"tokens = {TOKENS}", f"tokens = {rows}"), (f"tensor<{TOKENS}x", f"tensor<{rows}x"),
                      (f"tensor<{TOKENS * choices}xf32>", f"tensor<{rows * choices}xf32>")):
@@ -245,7 +245,7 @@ def one_rank_text(example, ranks, choices):
 
 
 def run_all(make, example, ranks, choices, kinds, seed):
-    """Prints what was compared, and returns the number of failures. `make` gives the layer of a text and ranks."""
+    """Prints the comparisons, and returns the number of failures. `make` creates the layer of a text and ranks."""
     random = np.random.default_rng(seed)
     one, several = make(one_rank_text(example, ranks, choices), 1), make(program_text(example, ranks, choices), ranks)
     quantized = one.quantize_weights(*make_weights(random))

@@ -9,7 +9,7 @@ ELEMENT, BLOCK = "f8E4M3FN", 32
 
 
 def to_bits(x):
-    """bf16 as mx-run takes it."""
+    """Converts to bf16 bits, the input form of mx-run."""
     return np.ascontiguousarray(x).astype(BF16).view(np.uint16)
 
 
@@ -18,13 +18,13 @@ def from_bits(bits):
 
 
 def operand(bits):
-    """Numbers of bf16 after quantization, in float64."""
+    """Returns the bf16 values after quantization, in float64."""
     return ref.real(*ref.quantize(from_bits(bits), ELEMENT), ELEMENT)
 
 
 def compare_matmul(test, name, bits, a, b, factor):
-    """Compares bf16 results with a b^T; a and b are dequantized operands, `factor` is the
-    relative error that each MMA step may add."""
+    """Compares bf16 results with a b^T; a and b are dequantized operands, `factor` is the relative error of each MMA
+    step."""
     y = from_bits(bits)
     test.compared += y.size
     wrong, ratio = count_beyond(y, a, b, factor)
@@ -40,7 +40,7 @@ def count_beyond(y, a, b, factor):
         exact = a @ b.T
         total = np.abs(a) @ np.abs(b).T
         y = y.astype(np.float64)
-        # Where magnitudes overflow f32, infinities may meet on the way.
+        # If magnitudes overflow f32, infinities may meet in intermediate sums.
         bounded = total < 2.0**127
         nan = np.isnan(exact)
         wrong = int((nan & ~np.isnan(y)).sum())
@@ -57,7 +57,7 @@ def count_beyond(y, a, b, factor):
 
 
 def make_input(rng, rows, k, profile):
-    """Random values as they occur, and as they must not go wrong."""
+    """Random values of ordinary size, and values of edge cases."""
     x = rng.standard_normal((rows, k))
     if profile == "outliers":
         x *= np.exp2(rng.integers(-12, 12, (rows, 1)))

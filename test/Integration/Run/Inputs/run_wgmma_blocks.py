@@ -1,10 +1,10 @@
-"""Runs the program of wgmma_blocks.py and compares each element with float64; results
-of one type are the same bits, however the rows are divided and wherever A lies.
+"""Runs the program of wgmma_blocks.py and compares each element with float64. Results of one type must be bitwise
+equal, independent of the division of rows and the location of A.
 
     run_wgmma_blocks.py PROGRAM [--device sim|cuda|cuda:N] [--save FILE.npz] [--same-as FILE.npz]
 
-The options are those of wgmma.py: for a GPU, save the results of the simulator, and
-give --device=cuda --same-as that file."""
+The options match wgmma.py: for a GPU, save the results of the simulator, then pass --device=cuda --same-as with that
+file."""
 
 import pathlib
 import sys
@@ -16,15 +16,13 @@ from wgmma import Results, bound, make, widen
 sys.path.append(str(pathlib.Path(__file__).parents[3] / "Pipelines" / "Inputs"))
 from wgmma_blocks import CASES  # noqa: E402
 
-# A tile and parts of tiles; one step of K, parts of one, and more steps than the ring
-# has stages.
+# A tile and partial tiles; one step of K, a partial step, and more steps than stages in the ring.
 SHAPES = [(64, 64, 64), (1, 4, 16), (150, 132, 144), (300, 260, 336)]
 F8 = {"f8E4M3FN": (7, 3), "f8E5M2": (15, 2)}  # bias, bits of fraction
 
 
 def make_f8(rng, shape, element):
-    """Small integers, of which all sums are exact: wgmma keeps 13 bits of sums of 8-bit
-    products (MMA-Sim)."""
+    """Draws small integers with exact sums: wgmma adds 8-bit products with 13 bits (MMA-Sim)."""
     bias, fraction = F8[element]
     values = rng.integers(-2, 3, shape)
     magnitude = (bias + (np.abs(values) == 2)) << fraction
@@ -33,7 +31,7 @@ def make_f8(rng, shape, element):
 
 
 def operand(rng, shape, element):
-    """Its bits, and its values."""
+    """Returns the bits of the operand, and its values."""
     if element in F8:
         return make_f8(rng, shape, element)
     if element == "bf16":

@@ -1,4 +1,4 @@
-"""Operands with scales of a kind, and matmuls of them with f16_scale_range and without."""
+"""Operands with different kinds of scales, and matmuls of them with f16_scale_range and without."""
 
 import mx_reference as ref
 import numpy as np
@@ -11,8 +11,7 @@ RANGES = {"forty": (107, 147), "large": (130, 169), "highest": (108, 169), "deep
 
 
 def operand(rng, rows, k, kind):
-    """Element codes and scale bytes of `rows` rows: of one kind, or for each 128 rows of
-    the next one of several."""
+    """Draws element codes and scale bytes of `rows` rows: of one kind, or of several kinds in turn, every 128 rows."""
     if "+" in kind:
         parts = [operand(rng, min(128, rows - 128 * i), k, each)
                  for i, each in enumerate(kind.split("+"))]
@@ -29,7 +28,7 @@ def operand(rng, rows, k, kind):
     if kind in ("zeros", "tiny"):
         scales[some] = 0
         blocks[some] = np.where(rng.random(blocks[some].shape) < 0.5, 0, 0x80)
-    if kind == "tiny":  # one element that is not zero, in the last row
+    if kind == "tiny":  # one nonzero element, in the last row
         scales[-1, -1] = 0
         blocks[-1, -1, 17] = 0x81
     elif kind == "wide":
@@ -51,12 +50,12 @@ def operand(rng, rows, k, kind):
         codes[:] = 0
     if "subnormals" in more:
         codes &= 0x87
-    if "ends" in more:  # the smallest and the largest numbers, with those scales
+    if "ends" in more:  # the smallest and the largest numbers, with these scales
         codes[0, :32], codes[-1, -32:] = 0x01, 0x7E
     if "zeros" in more:
         scales[some] = 0
         blocks[some] = 0x80
-    if "nans" in more:  # one, as one of the last elements
+    if "nans" in more:  # a single NaN near the end of the row
         codes[-1, -1 - rng.integers(0, 16)] = NAN | rng.integers(0, 2) << 7
     return codes, scales
 
@@ -66,9 +65,9 @@ def real(codes, scales):
 
 
 def compare(test, text, schedule, arrays, matmuls, more=0, bounded=True):
-    """Compares bits with and without windows, and numbers with float64. `matmuls` are parts of the result,
-    each with A, B and the numbers that they are added to; `more` steps round them. Unless they are `bounded`,
-    sums may leave the range of f32."""
+    """Compares bits with and without windows, and numbers with float64. `matmuls` are parts of the result, each with A,
+    B and the initial accumulator; `more` counts additional rounding steps. Unless `bounded` is true, sums may leave the
+    range of f32."""
     found, other = (test.run(text.replace("SCHEDULE", schedule + window), arrays, 1)[0] for window in (WINDOW, ""))
     for part, a, b, added in matmuls:
         test.expect(f"{part}: bits", found[part], other[part], nan=True)

@@ -1,20 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The stages of examples/transformer_block.mlir in numpy, in float64.
+"""Stages of examples/transformer_block.mlir in numpy, in float64.
 
-Written from the definitions, sharing no code with the compiler. Each stage is
-computed from what the device had as its inputs, so that errors do not add up,
-and has a bound of its own:
+Written from the definitions, without code of the compiler. Each stage is computed from the device's inputs to it, so
+that errors do not accumulate, and has a separate bound:
 
-- u = 2^-24 is the relative rounding of f32. A sum of n numbers that is added up
-  in f32, in any order, is off by at most n u sum|x|; products of two bf16 are
-  exact in f32. Functions have the bounds of docs/reference/Math.md.
-- Matmuls on tensor cores: docs/guide/Run.md. The simulator adds exactly within a
-  step of an MMA, of 16 elements along the reduction for bf16 and on sm_90a, of 32
-  else; each step rounds once, by at most 2^-23 sum|a||b|.
-- What is stored as bf16 or f32 is rounded once more, by half a unit of the last
-  place.
-- Integers, what is quantized, and what is one rounding of exact numbers have no
-  bound: they must be the same.
+- u = 2^-24 is the relative rounding of f32. A sum of n f32 values, in any order, has an error of at most n u
+  sum|x|; products of two bf16 are exact in f32. Functions have the bounds of docs/reference/Math.md.
+- Matmuls on tensor cores: docs/guide/Run.md. The simulator adds exactly within an MMA step of 16 elements along the
+  reduction for bf16 and on sm_90a, of 32 otherwise; each step rounds once, by at most 2^-23 sum|a||b|.
+- Values stored as bf16 or f32 are rounded once more, by half a unit in the last place.
+- Integers, quantized values, and single roundings of exact numbers must be equal.
 """
 
 import ml_dtypes
@@ -35,21 +30,21 @@ ARGUMENTS = [
     ("w1", "mx"), ("w2", "mx"),
 ]
 
-# Values of @block that are compared, in its order, with their types there.
+# Compared values of @block, in its order, with their types there.
 OBSERVED = {
     "n1": "!tokens", "qkv": "!qkv", "turned": "!heads", "scores": "!scores", "soft": "!scores", "probs": "!probs",
     "context": "!tokens", "o": "!sums", "a": "!tokens", "n2": "!tokens", "logits": "!logits", "weights": "!logits",
     "choice": "!choice", "chosen": "!gates", "gates": "!gates", "places": "!choice", "ends": "!ends",
     "tokens": "!rows", "gu": "!gu", "h": "!h", "z": "!sums", "mixed": "!sums",
 }
-# What other stages are indexed by: if one is wrong, these say nothing.
+# Indices of other stages: if one is wrong, the later stages are not comparable.
 INDICES = ["choice", "places", "ends", "tokens_"]
 # Two quantizers, in their order in the imported program.
 QUANTIZED = ["xq", "hq"]
 
 
 def make_arguments(tokens, seed, kind="random"):
-    """Arrays as a caller has them."""
+    """Creates the arguments of a call."""
     rng = np.random.default_rng(seed)
     weights = lambda *shape: rng.standard_normal(shape) / np.sqrt(shape[-1])
     angles = np.arange(tokens)[:, None] * 10000.0 ** (-np.arange(SIZE // 2) / (SIZE // 2))
@@ -68,9 +63,9 @@ def make_arguments(tokens, seed, kind="random"):
     }
     if kind == "equal":  # experts tie everywhere, so all tokens go to the first two
         given["router"] = np.zeros_like(given["router"])
-    if kind == "one":  # tokens that are alike have the same experts
+    if kind == "one":  # equal tokens select the same experts
         given["x"] = np.tile(given["x"][:1], (tokens, 1))
-    if kind == "nan" and tokens:  # one token makes those behind it NaN, whose v counts 0 times before it too
+    if kind == "nan" and tokens:  # one token makes the following tokens NaN; preceding tokens multiply its v by 0
         given["x"][tokens // 2] = np.nan
     arrays = {}
     for name, form in ARGUMENTS:
@@ -82,7 +77,7 @@ def make_arguments(tokens, seed, kind="random"):
 
 
 def half_unit(x, bits):
-    """Half a unit of the last place of numbers with so many bits in front of it."""
+    """Half a unit in the last place of a significand of `bits` bits."""
     _, e = np.frexp(np.where(np.isfinite(x), x, 0.0))
     return np.exp2(np.maximum(e - 1.0, -126.0) - bits - 1)
 
@@ -91,14 +86,14 @@ BITS = {"bf16": 7, "f32": 23}
 
 
 def stored(exact, error, to):
-    """A number that is off by `error` and then rounded, and how far off it may be."""
+    """Rounds a number with the given error; returns it and its new error bound."""
     with np.errstate(invalid="ignore"):
         return exact, error + half_unit(np.abs(exact) + error, BITS[to])
 
 
 def norm(x, weight):
-    """256 additions, of squares that are exact; a division, an addition, of all of which the root takes half; 1.5 ulp;
-    two multiplications."""
+    """Bound of 256 additions of exact squares, a division and an addition, halved by the root (1.5 ulp), and two
+    multiplications."""
     exact = x / np.sqrt((x * x).mean(-1, keepdims=True) + EPS) * weight
     return stored(exact, ((256 + 2) / 2 + 3 + 2 + 1) * U * np.abs(exact), "bf16")
 
@@ -128,7 +123,7 @@ def silu(x):
 
 
 def shared(heads):
-    """Each head of keys and values for those of queries that share it: h, t, d."""
+    """Repeats each key or value head for the query heads that share it: h, t, d."""
     return np.repeat(heads.transpose(1, 0, 2), HEADS // KV_HEADS, axis=0)
 
 
@@ -137,7 +132,7 @@ def same_rounding(x, to):
 
 
 class Stages:
-    """What each stage should have given. Arrays of the device are float64 here, or integers."""
+    """Expected results of the stages. Arrays of the device are float64 here, or integers."""
 
     def __init__(self, arguments, found, chip):
         self.v = {**arguments, **found}
@@ -233,7 +228,7 @@ class Stages:
         return elements, ref.tile_rows(scales, self["ends"])
 
     def grouped(self, quantized, weights, step, to):
-        """The rows of each expert by its matrix; the scales of a group begin with a tile."""
+        """Multiplies the rows of each expert by its matrix; the scales of an expert group begin with a tile."""
         elements, tiles = self[quantized + "_e"], self[quantized + "_s"]
         exact = np.zeros((len(elements), weights.shape[1]))
         bound, begin = np.zeros_like(exact), 0
@@ -266,7 +261,7 @@ class Stages:
 
 
 def compare(exact, bound, found):
-    """What is wrong with an array; empty if nothing is."""
+    """Describes the error of an array; empty if there is none."""
     if found.shape != exact.shape:
         return f"expected the shape {exact.shape}, found {found.shape}"
     with np.errstate(invalid="ignore"):
@@ -294,8 +289,7 @@ def compare_quantized(stages, name, rows):
 
 
 def find_wrong(arguments, found, chip):
-    """Stages whose result is not what their inputs give, in their order, and the largest part of each bound that was
-    used."""
+    """Returns the stages with wrong results for their inputs, in order, and the largest used fraction of each bound."""
     stages = Stages(arguments, found, chip)
     wrong, used = {}, {}
     for name in [*OBSERVED, "y"]:
@@ -315,7 +309,7 @@ def find_wrong(arguments, found, chip):
 
 
 def run_model(arguments):
-    """The whole block with nothing rounded or quantized but the weights."""
+    """Runs the whole block with rounding and quantization of the weights only."""
     f = {n: a.astype(np.float64) for n, a in arguments.items() if a.dtype in (BF16, np.float32)}
     w = {n: ref.real(arguments[n], arguments[n + "_s"], ELEMENT) for n in ["wqkv", "wo", "w1", "w2"]}
     unit = lambda x, weight: x / np.sqrt((x * x).mean(-1, keepdims=True) + EPS) * weight

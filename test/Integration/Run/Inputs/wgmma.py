@@ -2,8 +2,8 @@
 
     wgmma.py PROGRAM [--device sim|cuda|cuda:N] [--save FILE.npz] [--same-as FILE.npz]
 
---save keeps the results, --same-as wants those bits: the order of sums is that of the
-tensor core in both, so that a GPU and the simulator agree."""
+--save keeps the results; --same-as requires the same bits. Sums follow the order of the tensor core in both, so that a
+GPU and the simulator agree."""
 
 import argparse
 import sys
@@ -11,14 +11,14 @@ import sys
 import mx_compiler as mx
 import numpy as np
 
-# Whole tiles of 64 x 128, parts of them, one step of K, a part of one, more steps
-# than the ring has stages, more tiles than multiprocessors of the simulator.
+# Whole tiles of 64 x 128, partial tiles, one step of K, a partial step, more steps than stages in the ring, more tiles
+# than multiprocessors of the simulator.
 SHAPES = [(64, 128, 64), (70, 200, 136), (200, 264, 320), (1, 4, 8), (33, 516, 904),
           (640, 1032, 64)]
 
 
 def make(rng, shape):
-    """The bits of bf16 over several binades, with signed zeros."""
+    """Draws bits of bf16 over several binades, with signed zeros."""
     x = rng.standard_normal(shape) * 2.0 ** rng.integers(-6, 7, shape)
     x[rng.random(shape) < 0.05] = -0.0
     return (x.astype(np.float32).view("u4") >> 16).astype("u2")
@@ -29,7 +29,7 @@ def widen(bits):
 
 
 def bound(a, b, extra):
-    """DESIGN's bound for sums of wgmma: each step of 16 products is added exactly but
+    """Returns the bound of wgmma: each step of 16 products is added exactly but
     for a truncation of the largest exponent's 25 bits (MMA-Sim), in k / 16 steps."""
     steps = a.shape[1] / 16 + 2
     return steps * 2.0**-22 * (np.abs(a) @ np.abs(b).T + np.abs(extra)) + 1e-30
@@ -50,7 +50,7 @@ class Results:
         self.results, self.wrong, self.elements = {}, 0, 0
 
     def compare(self, name, c, expected, most, *same):
-        """`c` is `expected` but for `most`, and has the bits of each array of `same`."""
+        """Checks that `c` is within `most` of `expected`, and has the bits of each array of `same`."""
         off = np.abs(c - expected)
         bad = ~(off <= most)
         for other in [*same, *([self.known[name]] if name in self.known else [])]:

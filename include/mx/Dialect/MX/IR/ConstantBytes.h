@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// How the elements of a constant lie in memory: as those of any array
-// (docs/guide/Run.md), which is not always how MLIR keeps them. Two f4 share a
-// byte, the first in the low bits; an f6 and a bit have a byte each.
+// Memory representation of constants, equal to that of other arrays
+// (docs/guide/Run.md) and not always to MLIR's: two f4 per byte, low bits
+// first, and one f6 or one bit per byte.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,14 +17,14 @@
 
 namespace mx {
 
-/// Why the elements cannot be written as bytes, in words that follow "expected
-/// "; nothing if they can.
+/// Returns the reason why the elements cannot be written as bytes, worded to
+/// follow "expected ", or none.
 std::optional<std::string> findConstantFault(mlir::ElementsAttr elements);
 
-/// Appends the elements in row-major order. The constant has no fault.
+/// Appends the elements in row-major order. Requires a constant without fault.
 ///
-/// The bytes of a dense_resource are those of its elements, little-endian; of
-/// f4 one byte for each or one for two, whichever fits their number.
+/// A dense_resource contains its elements in little-endian order, with f4
+/// packed or one per byte; the size of the data decides.
 void appendConstantBytes(mlir::ElementsAttr elements, std::string &bytes);
 
 } // namespace mx

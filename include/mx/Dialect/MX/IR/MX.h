@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Declares the mx dialect: block-scaled quantization and matmuls on tensors,
-// with the scales' physical layout as part of their type.
+// with the physical layout of scales in tensor types.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,12 +31,12 @@
 
 namespace mx {
 
-/// A tensor that a quantization reads.
+/// Input of a quantization.
 struct QuantizeSource {
   mlir::Value tensor;
-  /// Of a tensor that is quantized already, else null.
+  /// Scales of a quantized input, or null.
   mlir::Value scales;
-  /// What it has, or is dequantized to.
+  /// Element type after dequantization.
   mlir::Type numberType;
 
   int64_t getBlockSize() const {
@@ -44,29 +44,29 @@ struct QuantizeSource {
   }
 };
 
-/// What one of the `outs` of a quantization is, and so one of its results.
+/// Role of an operand of `outs` of a quantization, and of its result.
 struct QuantizeOut {
   enum class Kind { Elements, Scales, Dequantized, Amax };
 
   Kind kind;
-  /// Which of the values that are quantized it belongs to.
+  /// Number of the quantized value.
   unsigned value;
-  /// Its place in `axes`; an amax has none.
+  /// Index in `axes`; unused for an amax.
   unsigned axis = 0;
 };
 
-/// Returns the dimension that the expert groups of an input divide in the
-/// destinations of an axis, which are transposed for axis 0.
+/// Returns the dimension divided by expert groups in the destinations of an
+/// axis, which are transposed for axis 0.
 RaggedKind getRaggedOfAxis(RaggedKind ragged, int64_t axis);
 
-/// Memory that other ranks write, and the order in which ranks meet.
+/// Memory written by other ranks, and the order of collectives.
 struct RankGroupResource
     : mlir::SideEffects::Resource::Base<RankGroupResource> {
   llvm::StringRef getName() final { return "mx.group"; }
 };
 
-/// Builds the region of an epilogue: gets the f32 accumulators, the row and the
-/// column, and returns the element, which is rounded to the type of `outs`.
+/// Builds the body of an epilogue. The arguments are the f32 accumulators, the
+/// row and the column. The returned element is rounded to the type of `outs`.
 using EpilogueBody = llvm::function_ref<mlir::Value(
     mlir::OpBuilder &, mlir::Location, mlir::ValueRange)>;
 
@@ -83,17 +83,17 @@ mlir::FailureOr<MatmulOpInterface> attachEpilogue(MatmulOpInterface matmul,
 
 namespace mx {
 
-/// The order of an operand of a matmul, in either form, or null.
+/// Returns the order of A in either form, or null.
 OperandOrderAttrInterface getOrderOfA(MatmulOpInterface op);
 OperandOrderAttrInterface getOrderOfB(MatmulOpInterface op);
-/// Gives the operands of `to` the orders of the operands of `from`.
+/// Copies the operand orders of `from` to `to`.
 void copyOrders(MatmulOpInterface from, MatmulOpInterface to);
 
-/// Whether the right operand of a matmul is stored in tiles, in either form.
+/// Returns true if B is stored in tiles, in either form.
 bool hasPackedB(MatmulOpInterface op);
 
-/// Logical shape of the right operand, `[b...] x N x K`: of materialized tiles
-/// the one that the result and the left operand imply.
+/// Returns the logical shape of B, `[b...] x N x K`. For materialized tiles the
+/// shape is inferred from the result and A.
 llvm::SmallVector<int64_t> getLogicalShapeOfB(MatmulOpInterface op);
 
 } // namespace mx
@@ -103,7 +103,7 @@ llvm::SmallVector<int64_t> getLogicalShapeOfB(MatmulOpInterface op);
 
 namespace mx {
 
-/// Replaces each mx.quantize in `root` by the operation that fusion works on.
+/// Replaces each mx.quantize in `root` by mx.fused_quantize.
 void generalizeQuantizations(mlir::Operation *root);
 
 } // namespace mx

@@ -25,29 +25,30 @@ def MX_ScaleLayoutAttr : MX_Attr<"ScaleLayout", "scale_layout",
     [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
   let summary = "layout of the scales of a tensor in memory";
   let description = [{
-    A scale tensor keeps its logical shape, `[batch...] x rows x blocks`; its
-    encoding says where scale `(r, c)` lies:
+    A scale tensor has the logical shape `[batch...] x rows x blocks`. Its
+    encoding defines the location of scale `(r, c)`:
 
-    - `linear`: row-major; the same as no encoding;
+    - `linear`: row-major; equivalent to no encoding;
     - `sf_128x4`: tiles of 128 rows by 4 blocks, 512 bytes each, blocks fastest,
-      as the 5th-generation tensor cores read them (PTX ISA, section
-      "Scale factor layout"): byte `(r % 32) * 16 + (r / 32 % 4) * 4 + c % 4`
-      of tile `(r / 128) * ceil(blocks / 4) + c / 4`.
+      in the layout of the 5th-generation tensor cores (PTX ISA, section "Scale
+      factor layout"): byte `(r % 32) * 16 + (r / 32 % 4) * 4 + c % 4` of tile
+      `(r / 128) * ceil(blocks / 4) + c / 4`.
 
-    With `ragged` the tensor is divided into `groups` expert groups whose sizes are
-    known only on the device:
+    With `ragged` the tensor is divided into `groups` expert groups with sizes
+    that are known only on the device:
 
-    - `rows`: expert group g owns rows `offsets[g-1] .. offsets[g]`; its scales start
-      at tile row `offsets[g-1] / 128 + g`, so no tile has rows of two groups;
-      there are `rows / 128 + groups` tile rows;
-    - `reduction`: expert group g owns blocks of the reduction dimension that start at
-      `p[g] / 32`, `p[g] = sum of roundup(n[i], 128) for i < g`; the last
-      dimension of the type is the capacity `roundup(T + 127 * groups, 128)`
-      divided by the block size; the layout is otherwise the same.
+    - `rows`: expert group g owns rows `offsets[g-1] .. offsets[g]`. Its scales
+      start at tile row `offsets[g-1] / 128 + g`, so tiles never span groups.
+      There are `rows / 128 + groups` tile rows;
+    - `reduction`: expert group g owns the blocks of the reduction dimension
+      from `p[g] / 32` on, with `p[g] = sum of roundup(n[i], 128) for i < g`.
+      The last dimension of the type is the capacity
+      `roundup(T + 127 * groups, 128)` divided by the block size. The layout is
+      otherwise unchanged.
 
-    Once materialized by `mx-materialize-layouts`, a tensor in layout `sf_128x4`
-    has the physical shape `[batch...] x tile rows x tile columns x 32 x 4 x 4`
-    and no encoding. Every operation accepts both forms.
+    `mx-materialize-layouts` converts a tensor in layout `sf_128x4` to the
+    physical shape `[batch...] x tile rows x tile columns x 32 x 4 x 4` without
+    encoding. Every operation accepts both forms.
 
     Example:
     `#mx.scale_layout<sf_128x4>`,
@@ -63,21 +64,21 @@ def MX_ScaleLayoutAttr : MX_Attr<"ScaleLayout", "scale_layout",
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// The layout of `type`: its encoding, or `linear` where there is none.
+    /// Returns the encoding of `type`, or `linear` if there is none.
     static ScaleLayoutAttr get(::mlir::ShapedType type);
   }];
 }
 
 def MX_RaggedAttr : MX_Attr<"Ragged", "ragged",
     [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
-  let summary = "physical layout of elements whose reduction dimension is ragged";
+  let summary = "physical layout of elements with a ragged reduction dimension";
   let description = [{
     The last dimension of the tensor holds the reduction segments of `groups`
-    expert groups. Group g starts at `p[g] = sum of roundup(n[i], align) for i < g`;
-    the type's last dimension is the capacity `T + (align - 1) * groups` rounded
-    up to `align`, where T is the sum of the group sizes. Elements between the
-    end of a group and the start of the next are zero. The layout does not
-    change the shape: materializing only drops the encoding.
+    expert groups. Group g starts at
+    `p[g] = sum of roundup(n[i], align) for i < g`. The last dimension of the
+    type is the capacity `T + (align - 1) * groups` rounded up to `align`, with
+    T the sum of group sizes. Elements between groups are zero. Materialization
+    keeps the shape and drops the encoding.
 
     Example: `#mx.ragged<groups = 8, align = 128>`.
   }];

@@ -1,4 +1,4 @@
-//===- MXBase.td - What operations of mx share -------------*- tablegen -*-===//
+//===- MXBase.td - Base classes of mx operations -----------*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -16,8 +16,8 @@ include "mx/Dialect/MX/IR/MXInterfaces.td"
 class MX_Op<string opMnemonic, list<Trait> traits = []>
     : Op<MX_Dialect, opMnemonic, traits>;
 
-/// Operands of a destination-style operation: ranked tensors, or memrefs once
-/// the function is bufferized.
+/// Operands of destination-style operations: ranked tensors, or memrefs after
+/// bufferization.
 class MX_ShapedOf<list<Type> types, string summary>
     : AnyTypeOf<[RankedTensorOf<types>, MemRefOf<types>],
                 "ranked tensor or memref of " # summary, "::mlir::ShapedType">;
@@ -46,7 +46,7 @@ def MX_QuantizableTensorOrMemRef
                    F4E2M1FN, I8],
         "f32, bf16 or f16, or f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN, f4E2M1FN "
         "or i8 elements">;
-/// The type of the scales of a block format.
+/// Element type of the scales of a block format.
 def MX_Scale : Type<CPred<"::mx::findBlockFormat($_self)">, "type of scales">;
 def MX_ScaleTensorOrMemRef : MX_ShapedOf<[MX_Scale], "f8E8M0FNU or f8E4M3FN scales">;
 def MX_MatmulTensorOrMemRef
@@ -57,8 +57,8 @@ def MX_Offsets
     : AnyTypeOf<[1DTensorOf<[I32, I64]>, MemRefRankOf<[I32, I64], [1]>],
         "tensor or memref of rank 1 of i32 or i64", "::mlir::ShapedType">;
 
-/// An operation that writes its `outs`: results are the written tensors, and
-/// there are none when the operation works on memrefs.
+/// Operation that writes its `outs`. Results are the written tensors; on
+/// memrefs there are none.
 class MX_StructuredOp<string opMnemonic,
                       list<Trait> traits = [AttrSizedOperandSegments]>
     : MX_Op<opMnemonic, !listconcat([
@@ -72,13 +72,13 @@ class MX_StructuredOp<string opMnemonic,
     ::mlir::MutableOperandRange getDpsInitsMutable() {
       return getOutsMutable();
     }
-    /// The type of the i-th destination.
+    /// Returns the type of the i-th destination.
     ::mlir::ShapedType getOutType(unsigned i = 0) {
       return ::llvm::cast<::mlir::ShapedType>(getOuts()[i].getType());
     }
   }];
   code raggedDeclaration = [{
-    /// What the expert groups divide; `none` for an operation without them.
+    /// Returns the dimension divided by expert groups, or `none`.
     ::mx::RaggedKind getRaggedOrNone() {
       return getRagged().value_or(::mx::RaggedKind::None);
     }
@@ -86,19 +86,19 @@ class MX_StructuredOp<string opMnemonic,
   code destinationDeclaration = [{
     int64_t getAxis(unsigned i) { return getAxes()[i % getAxes().size()]; }
     unsigned getScalesNumber(unsigned i) { return getElementsNumber(i) + 1; }
-    /// Elements, or the values that they are dequantized to.
+    /// Returns the destination of elements, or of dequantized values.
     ::mlir::Value getElements(unsigned i) {
       return getOuts()[getElementsNumber(i)];
     }
     ::mlir::Value getScales(unsigned i) { return getOuts()[getScalesNumber(i)]; }
-    /// What the expert groups divide in the destinations of an axis, which are
-    /// transposed for axis 0.
+    /// Returns the dimension divided by expert groups in the destinations of an
+    /// axis, which are transposed for axis 0.
     ::mx::RaggedKind getRaggedOfAxis(int64_t axis) {
       return ::mx::getRaggedOfAxis(getRaggedOrNone(), axis);
     }
   }];
   code prologueDeclaration = [{
-    /// The block of the prologue, or null where there is none.
+    /// Returns the block of the prologue, or null.
     ::mlir::Block *getPrologueBlock() {
       return getPrologue().empty() ? nullptr : &getPrologue().front().front();
     }

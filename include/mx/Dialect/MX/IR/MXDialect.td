@@ -12,17 +12,17 @@ def MX_Dialect : Dialect {
   let cppNamespace = "::mx";
   let summary = "Block-scaled (OCP Microscaling) quantization and matmuls on tensors";
   let description = [{
-    The `mx` dialect says **what** is computed with block-scaled numbers: how a
-    tensor is quantized, which scale belongs to which block, and what a matmul
-    of two quantized tensors means, bit for bit. It does not mention hardware.
+    The `mx` dialect defines **what** is computed with block-scaled numbers: the
+    quantization of a tensor, the association of scales with blocks, and matmuls
+    of quantized tensors, bit for bit. The dialect is independent of hardware.
 
     Element types are MLIR's own (`f8E4M3FN`, `f8E5M2`, `f6E3M2FN`, `f6E2M3FN`,
-    `f4E2M1FN`, `i8` for MXINT8), scales are `f8E8M0FNU`, or `f8E4M3FN` for
-    NVFP4. Where a scale lies in memory is part of its tensor's type: see
+    `f4E2M1FN`, `i8` for MXINT8). Scales are `f8E8M0FNU`, or `f8E4M3FN` for
+    NVFP4. The memory layout of scales is part of the tensor type: see
     `#mx.scale_layout`.
 
-    Operations are in destination-passing style: they take tensors and return
-    results or, after bufferization, take memrefs.
+    Operations are in destination-passing style, on tensors or, after
+    bufferization, on memrefs.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
   let useDefaultAttributePrinterParser = 1;

@@ -20,14 +20,14 @@ def MX_ScaleLayoutKind : MX_I32Enum<"ScaleLayoutKind",
       I32EnumAttrCase<"Sf128x4", 1, "sf_128x4">]>;
 
 def MX_RaggedKind : MX_I32Enum<"RaggedKind",
-    "which dimension the expert groups of a ragged tensor divide", [
+    "dimension of a ragged tensor divided by expert groups", [
       I32EnumAttrCase<"None", 0, "none">,
       I32EnumAttrCase<"Rows", 1, "rows">,
       I32EnumAttrCase<"Reduction", 2, "reduction">]>;
 def MX_RaggedKindAttr : EnumAttr<MX_Dialect, MX_RaggedKind, "ragged_kind">;
 
 def MX_AdditionOrder : MX_I32Enum<"AdditionOrder",
-    "in which order rows are added", [
+    "order of row additions", [
       I32EnumAttrCase<"Any", 0, "any">,
       I32EnumAttrCase<"Fixed", 1, "fixed">]>;
 def MX_AdditionOrderAttr

@@ -11,28 +11,29 @@ def MX_MatmulOp : MX_StructuredOp<"matmul", [AttrSizedOperandSegments,
     RecursiveMemoryEffects, MX_MatmulOpInterface]> {
   let summary = "block-scaled matmul with the second operand transposed";
   let description = [{
-    `C[m, n] = sum over k of (A[m, k] * SA[m, k / block]) * (B[n, k] * SB[n, k / block])`
-    with exact products and f32 accumulation. Both operands are K-major:
-    A is `[b...] x M x K`, B is `[b...] x N x K`, `outs` is `[b...] x M x N`.
+    `C[m, n] = sum over k of (A[m, k] * SA[m, k / block]) * (B[n, k] * SB[n, k /
+    block])` with exact products and f32 accumulation. Both operands are
+    K-major: A is `[b...] x M x K`, B is `[b...] x N x K`, `outs` is
+    `[b...] x M x N`.
 
-    `alpha` multiplies the sum (tensor scales of NVFP4). With `accumulate` the
-    result is then added to `outs`; without it `outs` only gives the shape and
-    is not read. The optional `epilogue` region maps the f32 accumulator and its
-    row and column in the matrix to the stored element; without it the
+    `alpha` multiplies the sum (per-tensor scales of NVFP4). With `accumulate`
+    the result is added to `outs`; without it `outs` only determines the shape.
+    The optional `epilogue` region maps the f32 accumulator and its row and
+    column in the matrix to the stored element. Without an epilogue the
     accumulator is rounded to the element type of `outs`.
 
-    Without `a_scales` A is bf16 or f16 and multiplied as it is: activations
-    with quantized weights B.
+    Without `a_scales`, A is an unscaled bf16 or f16 matrix: activations with
+    quantized weights B.
 
-    Without `b_scales` B is bf16 and multiplied as it is, by an A of elements;
-    the three operands are then `a`, `a_scales` and `b`.
+    Without `b_scales`, B is an unscaled bf16 matrix and A is quantized; the
+    operands are then `a`, `a_scales` and `b`.
 
-    Without scales of either both are bf16: values that a quantizer wrote, or
-    that were dequantized before. There is no `block_size` then.
+    Without any scales, both operands are bf16, for instance dequantized values,
+    and `block_size` is omitted.
 
-    An operand may be in an order of `mx.pack_operand`, in the type's encoding
-    or, once materialized, as `a_order` and `b_order`; results are the same. A
-    keeps its shape.
+    An operand may use an order of `mx.pack_operand`, given by the encoding of
+    its type or, once materialized, by `a_order` and `b_order`. Results do not
+    depend on the order. A must keep its shape.
 
     Example:
 
@@ -81,14 +82,14 @@ def MX_MatmulOp : MX_StructuredOp<"matmul", [AttrSizedOperandSegments,
     (`b_order` `=` $b_order^)? attr-dict (`->` type($result)^)?
     (`epilogue` $epilogue^)?
   }];
-  // The block size is that of the scales; a memref as `out` gives no result.
+  // Derives the block size from the scales; a memref `out` yields no result.
   let builders = [OpBuilder<(ins
     "::mlir::Value":$a, "::mlir::Value":$aScales, "::mlir::Value":$b,
     "::mlir::Value":$bScales, "::mlir::Value":$out,
     CArg<"::mx::EpilogueBody", "nullptr">:$epilogue,
     CArg<"::mlir::Value", "{}">:$alpha, CArg<"bool", "false">:$accumulate)>];
-  // An absent region rather than an empty one: upstream's mlir::clone, which
-  // the cast folding of destination-style operations calls, needs a block.
+  // Absent rather than empty region: mlir::clone, called by the cast folding of
+  // destination-style operations, requires a block in each region.
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() { return getOutMutable(); }
     ::mlir::ShapedType getOutType() { return getOut().getType(); }
@@ -113,49 +114,52 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
     RecursiveMemoryEffects, MX_MatmulOpInterface]> {
   let summary = "block-scaled matmuls over expert groups";
   let description = [{
-    `offsets` holds the cumulative ends of the G expert groups, on the device.
+    `offsets` holds the cumulative ends of the G expert groups, in device
+    memory.
 
-    - `ragged = rows`: expert group g owns rows `offsets[g-1] .. offsets[g]` of A and
-      C and its own `B[g]`: `C[m, n] = sum_k A[m, k] * B[g, n, k]`.
-      A is `T x K`, B is `G x N x K`, `outs` is `T x N`.
-    - `ragged = reduction`: expert group g owns a segment of K and its own
-      `C[g, m, n] = sum over k in group g of A[m, k] * B[n, k]`. A is `M x cap`,
-      B is `N x cap`, `outs` is `G x M x N`; the segment of group g starts at
-      `p[g] = sum of roundup(n[i], 128) for i < g`, and
-      `cap = roundup(T + 127 * G, 128)`.
+    - `ragged = rows`: expert group g owns rows `offsets[g-1] .. offsets[g]` of
+      A and C, and the matrix `B[g]`: `C[m, n] = sum_k A[m, k] * B[g, n, k]`. A
+      is `T x K`, B is `G x N x K`, `outs` is `T x N`.
+    - `ragged = reduction`: expert group g owns a segment of K and the matrix
+      `C[g, m, n] = sum over k in group g of A[m, k] * B[n, k]`. A is `M x
+      cap`, B is `N x cap`, `outs` is `G x M x
+      N`. The segment of group g starts at `p[g] = sum of roundup(n[i], 128) for
+      i < g`, and `cap = roundup(T + 127 * G, 128)`.
 
-    A group without rows writes nothing. A group without reduction elements
-    writes zeros, or with `accumulate` leaves `outs` as it is; an epilogue gets
-    these numbers as it gets sums. Rows that belong to no expert group are unspecified.
+    A group without rows writes nothing. For a group without reduction elements
+    the accumulators are zero: it writes zeros, or with `accumulate` keeps
+    `outs`, and an epilogue is applied as usual. Rows outside all expert groups
+    are unspecified.
 
-    Scales, orders, `alpha`, `accumulate` and `epilogue` are those of `mx.matmul`. The
-    row and column that a region gets are a row of A and a column of the group's
-    matrix (`rows`), or those within `outs[g]` (`reduction`).
+    Scales, orders, `alpha`, `accumulate` and `epilogue` are defined as in
+    `mx.matmul`. The row and column arguments of the epilogue are the row of A
+    and the column in the group's matrix (`rows`), or indices into `outs[g]`
+    (`reduction`).
 
-    Without scales of either operand, the columns of a segment of K that its
-    group does not have are zeros in both: nothing else says that they are not
-    to be multiplied.
+    If both operands are unscaled, the padding columns of a segment of K must be
+    zeros in both, because the kernels multiply them.
 
     With `masked` each expert group has a fixed capacity, as in a decoder: A is
-    `G x M x K`, `outs` is `G x M x N`, scales are those of a batch of G
-    matrices, and `offsets` holds how many of the M rows each group uses. The
-    remaining rows belong to no expert group; numbers above M count as M. The row and
-    column that a region gets are those within a matrix.
+    `G x M x K`, `outs` is `G x M x N`, scales belong to a batch of G matrices,
+    and `offsets` holds the number of used rows of each group, clamped to M. The
+    remaining rows belong to no expert group. Row and column arguments of the
+    epilogue are indices into a matrix.
 
-    Expert groups of rows may have results of other forms:
+    Groups of rows support other forms of results:
 
     - With `num_b = V` each matrix of B consists of V stacked matrices,
-      `G x V*N x K`, and the epilogue, which is required, gets V accumulators,
-      one for row n of each of them: gate and up projection become one matmul.
+      `G x V*N x K`. The epilogue, which is required, receives V accumulators,
+      one for row n of each of these matrices. Gate and up projection become one
+      matmul.
     - With two `outs`, elements and `f8E8M0FNU` scales, the result of the
       epilogue (f32, bf16 or f16; without an epilogue, the f32 accumulator) is
-      quantized along its rows as by `mx.quantize ragged = rows`, with
-      `scale_rounding`. All bytes that the scale layout defines are written.
+      quantized along its rows like `mx.quantize ragged = rows`, with
+      `scale_rounding`. All bytes of the scale layout are written.
     - With `scatter`, row m of the result is added to row `scatter[m]` of
-      `outs`, which is f32 and may have any number of rows: the sum over the
-      experts of a token. Rows whose index is negative or out of range for
-      `outs` are skipped. The order of additions to one element is unspecified,
-      so sums of three or more may differ in their last bits.
+      `outs`, an f32 tensor with any number of rows. This computes the sum over
+      the experts of a token. Rows with an index that is negative or out of
+      range for `outs` are skipped. The order of additions to an element is
+      unspecified, so sums of three or more may differ in their last bits.
 
     Examples:
 
@@ -219,8 +223,8 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
     (`a_order` `=` $a_order^)? (`b_order` `=` $b_order^)?
     attr-dict (`->` type($results)^)? (`epilogue` $epilogue^)?
   }];
-  // An absent region rather than an empty one: upstream's mlir::clone, which
-  // the cast folding of destination-style operations calls, needs a block.
+  // Absent rather than empty region: mlir::clone, called by the cast folding of
+  // destination-style operations, requires a block in each region.
   let builders = [OpBuilder<(ins
     "::mlir::Value":$a, "::mlir::Value":$aScales, "::mlir::Value":$b,
     "::mlir::Value":$bScales, "::mlir::Value":$offsets,
@@ -251,21 +255,20 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
 def MX_CombineOp : MX_StructuredOp<"combine"> {
   let summary = "add rows to indexed rows of another tensor";
   let description = [{
-    `outs[rows[p], :] += input[p, :]` for each row p of a group, or without
-    `offsets` for each row: a token is the sum of its experts' results. Rows
-    whose index is negative or out of range for `outs` are skipped; a row of
-    `outs` to which nothing is added keeps its bits. The additions are f32.
+    `outs[rows[p], :] += input[p, :]` for each row p of a group, or for each row
+    without `offsets`: a token is the sum of its experts' results. Rows with an
+    index that is negative or out of range for `outs` are skipped. Rows of
+    `outs` without additions keep their bits. Additions are f32.
 
-    With `order = fixed` the rows of a token are added one by one, in ascending
-    order of p, from left to right, beginning with the row of `outs`: each run
-    and each device gives the same bits. Without it, or with `order = any`, the
-    order is that of p on the CPU, and unspecified on a GPU. `mx-fuse-epilogues`
-    then turns the operation into the `scatter` of the matmul that computes the
-    input.
+    With `order = fixed` the rows of a token are added to the row of `outs` one
+    by one, in ascending order of p, which makes results reproducible to the bit
+    across runs and devices. With `order = any`, the default, the order is that
+    of p on the CPU and unspecified on a GPU. `mx-fuse-epilogues` then replaces
+    the operation by the `scatter` of the matmul that computes the input.
 
-    With `overwrite`, which needs `order = fixed`, the sum of a row of `outs` to
-    which rows are added begins with the first of them instead, and is rounded
-    once to the element type of `outs`: f32, bf16 or f16.
+    With `overwrite`, which requires `order = fixed`, the sum starts with the
+    first added row in place of the row of `outs`, and is rounded once to the
+    element type of `outs`: f32, bf16 or f16.
 
     Example:
 
@@ -293,26 +296,25 @@ def MX_CombineOp : MX_StructuredOp<"combine"> {
 def MX_GroupRowsOp : MX_StructuredOp<"group_rows"> {
   let summary = "sort pairs of a token and an expert by expert";
   let description = [{
-    `ids[t, j]` is the j-th expert of token t; a number that is negative or not
-    below the number of experts, which is the extent of `ends`, means none. The
-    pairs that have an expert are sorted by (expert, t, j). Row p is the p-th of
-    them:
+    `ids[t, j]` is the j-th expert of token t; ids outside [0, experts) are
+    ignored, with `experts` the extent of `ends`. The other pairs are sorted by
+    (expert, t, j). For the p-th pair,
 
-    - `rows[p]` is its token t, and `slots[p]` is t k + j, its place among all
-      pairs, where k is the number of choices;
+    - `rows[p]` is its token t, and `slots[p]` is `t * k + j`, its number among
+      all pairs, with k the number of choices per token;
     - `ends[g]` is the end of the rows of expert g;
-    - `count` is the number of these pairs.
+    - `count` is the number of pairs.
 
-    `rows` and `slots` may be longer or shorter than that: places from `count` on
-    are -1. If there are fewer places than pairs, the first ones are kept, `ends`
-    are at most the number of places, and `count` is larger. A token may name an
-    expert twice and then has two rows.
+    Entries of `rows` and `slots` from `count` on are -1. If these tensors are
+    too short, the first pairs are kept, `ends` is clamped to their length, and
+    `count` is the full number. A token that lists an expert twice gets two
+    rows.
 
-    With `first` expert g is the one that ids call `first + g`: the experts are
-    some of those that tokens name, as on a rank of a rank group.
+    With `first`, expert g is `first + g` in `ids`. This selects a range of
+    experts, for instance those of a rank.
 
-    `rows` and `ends` are what `mx.fused_quantize` takes as `gather` and `offsets`, and
-    `mx.combine` as `rows` and `offsets`.
+    `rows` and `ends` are the `gather` and `offsets` of `mx.fused_quantize`, and
+    the `rows` and `offsets` of `mx.combine`.
 
     Example: the experts of an MoE layer, top 8 of 32.
 
@@ -342,7 +344,7 @@ def MX_YieldOp : MX_Op<"yield", [Pure, Terminator,
     ParentOneOf<["MatmulOp", "GroupedMatmulOp", "FusedQuantizeOp"]>]> {
   let summary = "terminate an epilogue or a prologue";
   let description = [{
-    An epilogue yields the element to store, of the element type of `outs`; a
+    An epilogue yields the element to store, in the element type of `outs`. A
     prologue yields one or more values to quantize.
 
     Example:
@@ -354,7 +356,6 @@ def MX_YieldOp : MX_Op<"yield", [Pure, Terminator,
   let arguments = (ins Variadic<AnyFloat>:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
   let extraClassDeclaration = [{
-    /// The only value.
     ::mlir::Value getValue() { return getValues()[0]; }
   }];
 }

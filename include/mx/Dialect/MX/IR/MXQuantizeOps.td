@@ -1,4 +1,4 @@
-//===- MXQuantizeOps.td - Quantizing, and the way back -----*- tablegen -*-===//
+//===- MXQuantizeOps.td - Quantization and dequantization --*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -8,16 +8,16 @@
 include "mx/Dialect/MX/IR/MXBase.td"
 
 def MX_QuantizeOp : MX_StructuredOp<"quantize"> {
-  let summary = "quantize a tensor in blocks that share a scale";
+  let summary = "quantize a tensor in blocks with a shared scale";
   let description = [{
     Divides the last two dimensions of the input into blocks along an axis,
-    gives each block a power-of-two (or, for NVFP4, E4M3) scale, and rounds
-    `x / scale` to the element type. The type of the scales determines the
-    block: 32 elements with `f8E8M0FNU`, 16 with `f8E4M3FN`.
+    computes a scale for each block (a power of two, or E4M3 for NVFP4), and
+    rounds `x / scale` to the element type. The type of the scales determines
+    the block size: 32 elements with `f8E8M0FNU`, 16 with `f8E4M3FN`.
 
-    `axes` names the axis of the blocks: 1 for the last dimension, 0 for the one
-    before. Each axis has two destinations: elements and scales, both with the
-    quantized axis innermost, so that axis 0 is written transposed. With both
+    `axes` selects the axis of the blocks: 1 for the last dimension, 0 for the
+    second to last. The destinations of each axis are elements and scales, with
+    the quantized axis innermost, so axis 0 is written transposed. With both
     axes the input is read once.
 
     | axes | outs for an input `[b...] x R x C` |
@@ -26,55 +26,56 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize"> {
     | `[0]` | elements `[b...] x C x R`, scales `[b...] x C x R/block` |
     | `[1, 0]` | both of the first row, then both of the second |
 
-    Semantics of a block with absolute maximum a (NaN > Inf > finite):
-    scale byte 255 if a is NaN, 254 if it is infinite, else by
+    The scale of a block with absolute maximum a (NaN > Inf > finite) is byte
+    255 if a is NaN, 254 if a is infinite, and otherwise depends on
     `scale_rounding`:
 
     - `ceil`: round_up(a * (1 / max)) to a power of two; nothing saturates;
     - `floor` (OCP MX v1.0): 2^(floor(log2(a)) - emax);
     - `even`: `floor` of a rounded to the element's mantissa;
-    - `fit` (TOSA 1.1): the least power of two with which a is rounded to an
-      element. That is `even` but for `f8E4M3FN`, where 464, the largest number
-      that is rounded to 448, decides.
+    - `fit` (TOSA 1.1): the least power of two for which a rounds to an element
+      without saturation. Equals `even` except for `f8E4M3FN`, for which the
+      threshold is 464, the largest number that rounds to 448.
 
-    Elements are `round_to_nearest_even(x * 2^(127 - byte))`, saturated; NaN
-    becomes the type's NaN, or its largest value if the type has none, and 0 in
-    MXINT8: the NaN scale of its block records that it was NaN. Padding of the
-    layout is written as 0.
+    Elements are `round_to_nearest_even(x * 2^(127 - byte))`, saturated. NaN
+    becomes the type's NaN, the largest value of a type without NaN, or 0 in
+    MXINT8, and is recorded by the NaN scale of its block. Padding of the layout
+    is written as 0.
 
-    NVFP4 (`f4E2M1FN` with `f8E4M3FN` scales, block 16) takes the per-tensor
-    encode factor as `global_scale`.
+    For NVFP4 (`f4E2M1FN` with `f8E4M3FN` scales, block 16), `global_scale` is
+    the per-tensor encode factor.
 
-    With a `seed` elements are rounded stochastically instead: to one of the two
-    neighbours, with probabilities that make the expected value the exact
-    quotient. The random number of an element is the first word of
-    Philox-4x32-10 for the key `seed` (low word first) and the element's linear
-    index in the input (low word first) as counter: both orientations use the
-    same one. If a 24-bit significand loses d bits, the d low bits of the word
-    are added to it before truncation; if d is above 32, the last d - 32 bits
-    are dropped first, and the word is added to the rest. Saturation, NaN, the
-    sign of zero and the scales are the same as without a seed.
+    With a `seed`, elements are rounded stochastically to one of the two
+    neighbors, such that the expected value is the exact quotient. The random
+    number of an element is the first word of Philox-4x32-10 with `seed` as key
+    and the element's linear index in the input as counter (low words first),
+    equal for both orientations. If a 24-bit significand loses d bits, the d low
+    bits of the random word are added before truncation. If d exceeds 32, the
+    last d - 32 bits are dropped before the addition. Saturation, NaN, the sign
+    of zero and scales are unaffected.
 
-    With `square` a scale belongs to as many rows as columns, fewer at the
-    edges. Both orientations then have the same scales, and the elements of one
-    are those of the other transposed, which is useful for weights. The scale tensors have their usual shapes: each scale is written
-    once for every line of its square.
+    With `square`, blocks have as many rows as columns, fewer at the edges. Both
+    orientations then share their scales, and the elements of one orientation
+    are the transposed elements of the other, which is useful for weights. The
+    shapes of scale tensors are unchanged: each scale is stored once for every
+    line of its square.
 
-    `ragged` says which dimension of the *input* expert groups divide: `rows` for
-    the one before the last, `reduction` for the last. It requires `offsets`,
-    the cumulative ends of the expert groups, which are known only on the device. The
+    `ragged` is the dimension of the *input* divided by expert groups: `rows`
+    for the second to last, `reduction` for the last. Ragged inputs require
+    `offsets`, the cumulative ends of the expert groups, in device memory. The
     destinations of axis 1 have the same kind; those of axis 0 are transposed
-    and have the other kind. So `axes = [1, 0]` writes a `T x N` input with
-    ragged rows once with ragged rows and, transposed, once with a ragged
-    reduction. With G expert groups and an input `T x N` (`N x T`):
+    and have the other kind. For a `T x N` input with ragged rows,
+    `axes = [1, 0]` therefore writes a tensor with ragged rows and a transposed
+    tensor with a ragged reduction. With G expert groups and an input `T x N`
+    (`N x T`):
 
     | kind | elements | scales |
     |---|---|---|
     | `rows` | `T x N` | `T x N/block`, tiled: `(T/128 + G) x ceil(N/block/4) x 32x4x4` |
     | `reduction` | `N x cap` | `N x cap/block`, `cap = roundup(T + 127 * G, 128)` |
 
-    Fusion works on `mx.fused_quantize`, which `mx-generalize-quantize` makes of
-    this operation.
+    `mx-generalize-quantize` converts this operation to `mx.fused_quantize`,
+    which is the form used by fusion.
 
     Examples:
 
@@ -115,8 +116,7 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize"> {
     attr-dict (`->` type($results)^)?
   }];
   let builders = [
-    /// Creates the destinations. `sizes` are those of the input; by default
-    /// they are read from it.
+    /// Creates the destinations. `sizes` of the input are computed if omitted.
     OpBuilder<(ins "::mlir::Value":$input, "::mlir::Type":$elementType,
       "::mlir::Type":$scaleType,
       CArg<"::llvm::ArrayRef<int64_t>", "{1}">:$axes,
@@ -130,7 +130,7 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize"> {
   let hasCanonicalizer = 1;
   let extraClassDeclaration = dpsDeclaration # raggedDeclaration #
       destinationDeclaration # [{
-    /// A destination is the elements and scales of an axis.
+    /// A destination consists of the elements and scales of an axis.
     unsigned getNumDestinations() { return getAxes().size(); }
     unsigned getElementsNumber(unsigned i) { return 2 * i; }
     ::mx::QuantizeOut getOut(unsigned number) {
@@ -144,75 +144,70 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize"> {
       return ::mx::getBlockFormat(
           ::mlir::getElementTypeOrSelf(getScales(0))).blockSize;
     }
-    /// Replaces this operation by the one that fusion works on.
+    /// Replaces this operation by the equivalent mx.fused_quantize.
     FusedQuantizeOp generalize(::mlir::RewriterBase &rewriter);
   }];
 }
 
 def MX_FusedQuantizeOp : MX_StructuredOp<"fused_quantize", [AttrSizedOperandSegments,
                                                RecursiveMemoryEffects]> {
-  let summary = "quantization fused with the operations around it";
+  let summary = "quantization fused with surrounding operations";
   let description = [{
-    Created by passes from `mx.quantize` and the operations around it. The
-    semantics are those of `mx.quantize`, with these additions. `block_size` is
-    the block of the scales, which `outs` lacks if they are not written.
+    Created by passes from `mx.quantize` and surrounding operations, and defined
+    like `mx.quantize` with the following additions. `block_size` is explicit,
+    because `outs` may lack scales.
 
     With `gather`, row i of the quantized matrix is row `gather[i]` of every
-    input, or a row of zeros if there is no such row, as for -1. This puts
-    tokens in the order of their experts, with padding between groups, without a copy. Everything
-    else (`ragged`, the prologue, the random numbers) refers to the gathered
-    rows. The input has rank 2.
+    input, or a row of zeros for indices out of range, such as -1. This sorts
+    tokens by expert, with padding between groups, without a copy. All other
+    features (`ragged`, the prologue, random numbers) refer to the gathered
+    rows. The input must have rank 2.
 
-    With `amax` there is one more destination for each value, a scalar that
-    follows all elements and scales: the largest magnitude of the quantized
-    values, as `mx.amax` defines it. It includes the zero rows of a gather but
-    not rows of no expert group, and ignores the previous contents of the destination.
-    The next factor, for NVFP4 or delayed scaling, then needs no additional
-    read.
+    With `amax` the elements and scales are followed by a scalar destination for
+    each value: the largest magnitude of the quantized values, as defined by
+    `mx.amax`. The maximum includes the zero rows of a gather, excludes rows
+    outside all expert groups, and overwrites the destination. The next factor,
+    for NVFP4 or delayed scaling, then needs no additional pass over the input.
 
-    The optional `prologue` region computes the values to quantize, so that they
-    need not be stored. Its arguments are the elements of all inputs, which have
-    the same shape, then the row and the column (within the last two dimensions
-    of the input, also for axis 0). It yields one or more values, each quantized
-    separately. The type of a value, f32, bf16 or f16, is that of the tensor
-    that it replaces, whose rounding is kept. `outs` lists, for each value in
-    turn, the elements and scales of each axis, and then, with `amax`, a scalar
-    for each value. The region is evaluated for existing elements only: padding
-    is 0, not the region's result for 0.
+    The optional `prologue` region computes the values to quantize without
+    storing them. Its arguments are one element of each input (all of the same
+    shape), and the row and column within the last two dimensions of the input,
+    also for axis 0. It yields one or more values, which are quantized
+    separately. The type of a value, f32, bf16 or f16, is that of the replaced
+    tensor, which preserves its rounding. `outs` lists, for each value in turn,
+    the elements and scales of each axis, followed by a scalar for each value
+    with `amax`. The region is not evaluated for padding, which is 0.
 
-    With `concat` the values of a prologue, two or more of one type, are
-    concatenated: the quantized tensor is the one that `tensor.concat` along the
-    last dimension would give, `R x V*C` for V values and inputs `R x C`.
-    `outs`, the random numbers, `global_scale` and `amax` refer to that tensor.
-    For example, the two gradients of a SwiGLU become the operand of the next
-    matmul.
+    With `concat` the values of a prologue, two or more of the same type, are
+    concatenated along the last dimension, like `tensor.concat`: `R x V*C` for V
+    values and inputs `R x C`. `outs`, random numbers, `global_scale` and `amax`
+    refer to the concatenated tensor. For example, the two gradients of a SwiGLU
+    become the operand of the next matmul.
 
-    With `dequantized` destinations are not stored as elements and scales, but
-    as the values that these stand for (fake quantization, or QDQ): a training
-    that simulates a format, or a matmul of bf16, takes them as they are. There
-    is an entry for each destination: `none`, or the element type to round to.
-    The latter has one tensor in `outs`, of f32, bf16 or f16 and with the shape
-    that the elements would have, and gets what `mx.dequantize` would give, with
-    the padding of a ragged reduction as 0. For NVFP4, `decode_factors` are what
-    `mx.dequantize` takes as `global_scale`, one for each of these destinations
-    or none at all. Everything else is as without it.
+    With `dequantized`, destinations receive dequantized values (fake
+    quantization, or QDQ) instead of elements and scales, for training that
+    simulates a format or for bf16 matmuls. The list contains an entry for each
+    destination: `none`, or the element type to round to. A dequantized
+    destination is a single tensor of f32, bf16 or f16 with the shape of the
+    elements, and receives the result of `mx.dequantize`, with 0 as padding of a
+    ragged reduction. For NVFP4, `decode_factors` lists the `global_scale`
+    operands of `mx.dequantize`, one for each of these destinations or none.
 
-    Inputs may be quantized already: tensors of elements, each with the next one
-    of `input_scales`, for blocks along the last dimension (`f8E8M0FNU` for 32
-    elements, or `f8E4M3FN` for 16 elements of `f4E2M1FN`), in any layout
-    without expert groups. A prologue gets the value that `mx.dequantize` would give,
-    in the type of its argument: f32, bf16 or f16. This requantizes a tensor to
-    another format, or along another axis, without storing the dequantized
-    values.
+    Inputs may be quantized already: tensors of elements, each paired with the
+    next of `input_scales`, for blocks along the last dimension (`f8E8M0FNU` for
+    32 elements, or `f8E4M3FN` for 16 elements of `f4E2M1FN`), in any layout
+    without expert groups. A prologue receives the value of `mx.dequantize` in
+    the type of its argument: f32, bf16 or f16. This requantizes a tensor to
+    another format, or along another axis, without storing dequantized values.
 
-    Without a prologue such an input, with scales of `f8E8M0FNU`, is passed on.
-    Along axis 1 the destinations have its format, and its elements and scales
-    are copied, byte for byte. Along axis 0 the values that `mx.dequantize`
-    gives in bf16 are quantized. In rows that a `gather` leaves out, and in
-    padding, elements and scales are 0. Rows that were quantized before they
-    were sent so become both operands of a grouped matmul. A prologue that
-    yields its argument quantizes along axis 1 too: a block whose largest
-    element is at most half of the largest number then has a smaller scale.
+    Without a prologue, a quantized input with `f8E8M0FNU` scales is passed
+    through. Destinations of axis 1 have the same format, and receive a byte
+    copy of elements and scales. For axis 0 the bf16 values of `mx.dequantize`
+    are quantized. Rows without a source in `gather`, and padding, are 0. Tokens
+    that were quantized before they were sent thus become both operands of a
+    grouped matmul. In contrast, a prologue that yields its argument also
+    requantizes along axis 1: the scale shrinks in blocks with elements of at
+    most half the largest number.
 
     Examples:
 
@@ -300,92 +295,90 @@ def MX_FusedQuantizeOp : MX_StructuredOp<"fused_quantize", [AttrSizedOperandSegm
   let hasCanonicalizer = 1;
   let extraClassDeclaration = dpsDeclaration # raggedDeclaration #
       destinationDeclaration # prologueDeclaration # [{
-    /// The first input; the only one without a prologue.
+    /// Returns the first input, which is the only input without a prologue.
     ::mlir::TypedValue<::mlir::ShapedType> getInput() {
       return ::llvm::cast<::mlir::TypedValue<::mlir::ShapedType>>(
           getInputs()[0]);
     }
-    /// All inputs, with the scales of those that are quantized already.
+    /// Returns all inputs, paired with their scales if quantized.
     ::llvm::SmallVector<::mx::QuantizeSource> getSources();
-    /// Whether the input is quantized already and no prologue changes it: rows
-    /// are then its elements and scales.
+    /// Returns true if the input is quantized and no prologue changes it, so
+    /// elements and scales are copied.
     bool isPassedOn() {
       return !getInputScales().empty() && getPrologue().empty();
     }
-    /// Whether a destination is a copy of the input's elements and scales, or
-    /// what these stand for.
+    /// Returns true if a destination copies the input's elements and scales, or
+    /// their dequantized values.
     bool isCopied(unsigned i) { return isPassedOn() && getAxis(i) == 1; }
-    /// The shape of what is quantized: that of the input, with as many rows as
-    /// are gathered, and the columns of all values that lie side by side.
+    /// Returns the shape of the quantized tensor: the input's shape with the
+    /// gathered rows and the columns of all concatenated values.
     ::llvm::SmallVector<int64_t> getQuantizedShape();
-    /// Values that lie side by side in what is quantized: 1 without `concat`.
+    /// Returns the number of concatenated values, 1 without `concat`.
     int64_t getNumConcatenated() {
       return getConcat()
                  ? getPrologueBlock()->getTerminator()->getNumOperands()
                  : 1;
     }
-    /// What is quantized: the input, or each value of the prologue, or, with
-    /// `concat`, all of them together.
+    /// Returns the number of quantized tensors: the input, each value of the
+    /// prologue, or their concatenation.
     unsigned getNumValues() {
       return (getOuts().size() + getNumDequantized()) /
              (2 * getAxes().size() + getAmax());
     }
-    /// A destination is a pair of elements and scales, or one tensor that they
-    /// are dequantized to. First come those of the first value, axis by axis,
-    /// then those of the next; after them the largest magnitudes.
+    /// A destination is a pair of elements and scales, or a dequantized tensor.
+    /// Destinations are ordered by value, then by axis, and followed by the
+    /// largest magnitudes.
     unsigned getNumDestinations() {
       return getNumValues() * getAxes().size();
     }
     unsigned getValueOf(unsigned i) { return i / getAxes().size(); }
-    /// Whether the elements of a destination are written as the values that
-    /// they stand for, without their scales.
+    /// Returns true if a destination receives dequantized values.
     bool isDequantized(unsigned i) { return bool(getDequantizedType(i)); }
-    /// The type of the elements that are dequantized, null if they are written.
+    /// Returns the element type of a dequantized destination, or null.
     ::mlir::Type getDequantizedType(unsigned i);
     unsigned getNumDequantized();
-    /// Sets those of all destinations, and the factors of those that are
-    /// dequantized.
+    /// Sets the element types of all destinations, and the decode factors of
+    /// dequantized destinations.
     void setDequantizedTypes(::llvm::ArrayRef<::mlir::Type> types,
                              ::mlir::ValueRange decodeFactors);
-    /// What the values of a dequantized destination are multiplied by, if
-    /// anything.
+    /// Returns the decode factor of a dequantized destination, or null.
     ::mlir::Value getDecodeFactor(unsigned i);
-    /// What elements and scales are, written or not.
+    /// Returns the element type, even of a dequantized destination.
     ::mlir::Type getElementType(unsigned i) {
       ::mlir::Type type = getDequantizedType(i);
       return type ? type : ::mlir::getElementTypeOrSelf(getElements(i));
     }
     ::mlir::Type getScaleType(unsigned i);
-    /// All that is written of a destination, and what was written there.
+    /// Return all tensors of a destination, and their results.
     ::mlir::OperandRange getDestination(unsigned i) {
       return getOuts().slice(getElementsNumber(i), isDequantized(i) ? 1 : 2);
     }
     ::mlir::ResultRange getDestinationResults(unsigned i) {
       return getResults().slice(getElementsNumber(i), isDequantized(i) ? 1 : 2);
     }
-    /// All that is written of all of them.
+    /// Returns the tensors of all destinations.
     ::mlir::OperandRange getDestinations() {
       return getOuts().take_front(getAmaxNumber(0));
     }
-    /// Where the largest magnitude of each value goes; empty without `amax`.
+    /// Return the destinations of the largest magnitudes, empty without `amax`.
     ::mlir::OperandRange getAmaxOuts() {
       return getOuts().drop_front(getAmaxNumber(0));
     }
     ::mlir::ResultRange getAmaxResults() {
       return getResults().drop_front(getAmaxNumber(0));
     }
-    /// Places in outs, and of results.
+    /// Return positions in `outs` and in the results.
     unsigned getElementsNumber(unsigned i);
     unsigned getAmaxNumber(unsigned value) {
       return getElementsNumber(getNumDestinations()) + value;
     }
-    /// What is at such a place, and the destination that it belongs to.
+    /// Describes the destination at a position of `outs`.
     ::mx::QuantizeOut getOut(unsigned number);
     unsigned getDestinationOf(::mx::QuantizeOut out) {
       return out.value * getAxes().size() + out.axis;
     }
-    /// The same quantization of other tensors, with largest magnitudes and an
-    /// empty region for a prologue if asked for.
+    /// Creates the same quantization of other tensors, optionally with largest
+    /// magnitudes and an empty prologue region.
     FusedQuantizeOp createAlike(::mlir::OpBuilder &builder, ::mlir::Location loc,
                            ::mlir::ValueRange inputs,
                            ::mlir::ValueRange inputScales,
@@ -396,11 +389,11 @@ def MX_FusedQuantizeOp : MX_StructuredOp<"fused_quantize", [AttrSizedOperandSegm
 }
 
 def MX_AmaxOp : MX_StructuredOp<"amax", []> {
-  let summary = "largest magnitude of a tensor";
+  let summary = "compute the largest magnitude of a tensor";
   let description = [{
-    The largest |x|, as f32; NaN (0x7FFFFFFF) if any element is NaN, and 0 for a
-    tensor without elements. The factor of NVFP4 is computed from it:
-    `mx.quantize` takes `global_scale = 448 * 6 / amax`.
+    Computes the largest |x| as f32, NaN (0x7FFFFFFF) if any element is NaN, and
+    0 for an empty tensor. It determines the factor of NVFP4: `mx.quantize`
+    takes `global_scale = 448 * 6 / amax`.
 
     Example:
 
@@ -421,21 +414,21 @@ def MX_AmaxOp : MX_StructuredOp<"amax", []> {
 def MX_DequantizeOp : MX_StructuredOp<"dequantize"> {
   let summary = "multiply each element by the scale of its block";
   let description = [{
-    `out[i, j] = round(element[i, j] * scale[i, j / block_size])`, one rounding
-    to the result type; NaN becomes the result type's canonical NaN.
+    `out[i, j] = round(element[i, j] * scale[i, j / block_size])`, with a single
+    rounding to the result type. NaN becomes the result type's canonical NaN.
 
-    For NVFP4 the optional `global_scale` is the tensor's *decode* factor, the
-    reciprocal of the factor for `mx.quantize`. It is multiplied exactly, before
-    the rounding.
+    For NVFP4 the optional `global_scale` is the *decode* factor of the tensor,
+    the reciprocal of the factor of `mx.quantize`. The multiplication is exact
+    and precedes the rounding.
 
     With `ragged` and `offsets` the elements and scales have the ragged layout
     (see `mx.quantize`) and the result is contiguous: a ragged reduction
-    `N x cap` becomes `N x T`. Elements that belong to no expert group are unspecified.
+    `N x cap` becomes `N x T`. Elements outside all expert groups are
+    unspecified.
 
-    `ragged = reduction padded` leaves the segments where they are: the result
-    is `N x cap`, with segments that begin and end at multiples of 128 columns
-    and the padding that the input has there. Columns after the last segment,
-    for which the capacity has room, are unspecified.
+    `ragged = reduction padded` keeps the segments in place: the result is
+    `N x cap`, with segments that begin and end at multiples of 128 columns and
+    the padding of the input. Columns after the last segment are unspecified.
 
     Example:
 
@@ -471,14 +464,14 @@ def MX_DequantizeOp : MX_StructuredOp<"dequantize"> {
 }
 
 def MX_RelayoutOp : MX_StructuredOp<"relayout"> {
-  let summary = "write the same scales in another physical layout";
+  let summary = "convert scales to another physical layout";
   let description = [{
-    The logical scales do not change; padding of the destination's layout is
+    The logical scales are unchanged. Padding of the destination layout is
     written as 0.
 
-    With `ragged = rows` and `offsets` one side is linear and the other is
-    tiled with ragged rows. Scales of a ragged reduction are one tiled tensor
-    over the whole capacity and need no offsets.
+    With `ragged = rows` and `offsets`, one side is linear and the other is
+    tiled with ragged rows. Scales of a ragged reduction form a single tiled
+    tensor over the whole capacity and need no offsets.
 
     Example:
 
@@ -505,15 +498,15 @@ def MX_RelayoutOp : MX_StructuredOp<"relayout"> {
 }
 
 def MX_PackOperandOp : MX_StructuredOp<"pack_operand"> {
-  let summary = "write an operand of matmuls in the order that kernels read";
+  let summary = "store a matmul operand in the order of a kernel strategy";
   let description = [{
-    The elements of a matrix, or of a batch, in an order that a strategy
-    defines (`OperandOrderAttrInterface`): weights are packed once, ahead of
-    time, for all matmuls that read them. The order is the encoding of `outs`
-    or, once materialized, the attribute `order`. Padding is written as 0.
+    Permutes the elements of a matrix, or of a batch, to an order defined by a
+    strategy (`OperandOrderAttrInterface`). Weights are packed once, ahead of
+    time, for all matmuls that use them. The order is the encoding of `outs` or,
+    once materialized, the attribute `order`. Padding is written as 0.
 
-    With `scales` the input is elements, and the values of `mx.dequantize` are
-    packed. With `ragged = rows` and `offsets` the scales are those of expert
+    With `scales` the input is quantized, and the values of `mx.dequantize` are
+    packed. With `ragged = rows` and `offsets` the scales belong to expert
     groups of rows.
 
     Example:
@@ -546,7 +539,7 @@ def MX_PackOperandOp : MX_StructuredOp<"pack_operand"> {
   }];
   let hasCanonicalizer = 1;
   let extraClassDeclaration = dpsDeclaration # raggedDeclaration # [{
-    /// The order of `outs` in either form, or null.
+    /// Returns the order of `outs` in either form, or null.
     ::mx::OperandOrderAttrInterface getOutOrder();
   }];
 }

@@ -1,27 +1,27 @@
-//===- MXRankOps.td - Tokens and rows between ranks -------*- tablegen -*-===//
+//===- MXRankOps.td - Communication between ranks ----------*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_DIALECT_MX_IR_MXGROUPOPS_TD
-#define MX_DIALECT_MX_IR_MXGROUPOPS_TD
+#ifndef MX_DIALECT_MX_IR_MXRANKOPS_TD
+#define MX_DIALECT_MX_IR_MXRANKOPS_TD
 
 include "mlir/IR/SymbolInterfaces.td"
 include "mx/Dialect/MX/IR/MXBase.td"
 
-/// Of memory that other ranks write, and of the order in which ranks meet:
-/// operations with an effect on it are neither removed nor reordered.
+/// Memory written by other ranks, and the order of collectives. Operations with
+/// an effect on this resource are neither removed nor reordered.
 def MX_RankGroupResource : Resource<"::mx::RankGroupResource">;
 
 def MX_RankGroupOp : MX_Op<"group", [Symbol]> {
-  let summary = "ranks that run the module together";
+  let summary = "declare the ranks that run the module together";
   let description = [{
-    `size` ranks run the same program, each on a device of its own, and each with
-    at most `tokens` tokens. Rank r has number r; operations name the group by
-    its symbol. Which processes are the ranks is decided when the program is
-    loaded: a group of the runtime is bound to the symbol.
+    `size` ranks, numbered from 0, run the same program. Each rank uses its own
+    device and at most `tokens` tokens. Operations reference the rank group by
+    its symbol, which is bound to a rank group of the runtime when the program
+    is loaded.
 
-    With `size = 1` no other rank exists: [mx-decompose-groups](Passes.md)
-    turns all operations of the group into others, and nothing need be bound.
+    With `size = 1`, [mx-decompose-groups](Passes.md) replaces all operations of
+    the rank group, and no binding is needed.
 
     Example: experts on two GPUs.
 
@@ -33,23 +33,23 @@ def MX_RankGroupOp : MX_Op<"group", [Symbol]> {
   let assemblyFormat = "$sym_name `size` `=` $size `tokens` `=` $tokens attr-dict";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Rows of a window: as many as all ranks together have tokens.
+    /// Returns the rows of a window: the tokens of all ranks.
     int64_t getRows() { return int64_t(getSize()) * int64_t(getTokens()); }
   }];
 }
 
-/// An operation that names a rank group.
+/// Operation of a rank group.
 class MX_OfRankGroup<string opMnemonic, list<Trait> traits = []>
     : MX_Op<opMnemonic, !listconcat(
         [DeclareOpInterfaceMethods<SymbolUserOpInterface>], traits)>;
 
 def MX_RankOp : MX_OfRankGroup<"rank", [Pure]> {
-  let summary = "the number of this rank";
+  let summary = "return the number of this rank";
   let description = [{
-    From 0 to the size of the group, exclusive. The host knows it when the
-    program is bound.
+    Ranges from 0 to the size of the rank group, exclusive. The number is
+    available on the host once the program is bound.
 
-    Example: the first of 32 experts that this rank has.
+    Example: the first of the 32 experts of this rank.
 
     ```mlir
     %rank = mx.rank @ep
@@ -63,13 +63,13 @@ def MX_RankOp : MX_OfRankGroup<"rank", [Pure]> {
 
 def MX_WindowOp : MX_OfRankGroup<"window", [
     MemoryEffects<[MemAlloc<MX_RankGroupResource>]>]> {
-  let summary = "memory in which rows of all ranks arrive";
+  let summary = "return memory that receives the rows of all ranks";
   let description = [{
-    A tensor without contents, like `tensor.empty`, in memory of the rank group: row
-    `s * tokens + t` is that of token t of rank s. Every rank has one of the same
-    type. It is the destination of `mx.dispatch`, `mx.all_gather` and
-    `mx.all_to_all`; each execution gives the same memory, so a window must have
-    been read before a rank executes the operation again.
+    A tensor without contents, like `tensor.empty`, in memory of the rank group.
+    Row `s * tokens + t` belongs to token t of rank s. All ranks have a window
+    of the same type. A window is the destination of `mx.dispatch`,
+    `mx.all_gather` or `mx.all_to_all`. Every execution returns the same memory,
+    so a rank must have read the window before it executes the op again.
 
     Example: elements of 8192 tokens of two ranks.
 
@@ -82,8 +82,8 @@ def MX_WindowOp : MX_OfRankGroup<"window", [
   let assemblyFormat = "$group attr-dict `:` type($result)";
 }
 
-/// One that the ranks execute together, and that writes its `outs`. All of them
-/// must come to it in the same order.
+/// Collective operation that writes its `outs`. All ranks must execute
+/// collectives in the same order.
 class MX_CollectiveOp<string opMnemonic, list<Trait> traits = []>
     : MX_OfRankGroup<opMnemonic, !listconcat([
         DestinationStyleOpInterface,
@@ -94,33 +94,32 @@ class MX_CollectiveOp<string opMnemonic, list<Trait> traits = []>
     ::mlir::MutableOperandRange getDpsInitsMutable() {
       return getOutsMutable();
     }
-    /// The group that the symbol names; the verifier has found it.
+    /// Returns the rank group; its existence is verified.
     ::mx::RankGroupOp getGroupOp();
   }];
   let extraClassDeclaration = dpsDeclaration;
 }
 
 def MX_DispatchOp : MX_CollectiveOp<"dispatch", [AttrSizedOperandSegments]> {
-  let summary = "send each token to the ranks that have its experts";
+  let summary = "send each token to the ranks of its experts";
   let description = [{
-    `experts` experts are divided among the ranks: rank r has those from
+    `experts` experts are divided among the ranks: rank r owns experts from
     `r * experts / size` on. `ids[t, j]` is the j-th expert of token t of this
-    rank; a negative number, or one that is not below `experts`, means none.
+    rank; ids outside [0, experts) are ignored.
 
-    Afterwards row `s * tokens + t` of each window is that of token t of rank s
-    in the payload, on every rank that has an expert of the token. Which row a
-    token has on the other side therefore depends on no other token: no counts
-    travel, and nothing can overflow. Rows of other tokens are unspecified. The
-    window of the ids is the exception: rows of all ranks arrive, and those that
-    a rank lacks are -1.
+    Row `s * tokens + t` of each window receives the row of token t of rank s in
+    the payload, on every rank that owns an expert of the token. Rows of other
+    tokens are unspecified, except in the window of ids, which contains -1 for
+    missing rows. The row of a token is independent of other tokens, so ranks
+    exchange no counts, and windows cannot overflow.
 
     Payloads are tensors with a row for each token: elements and scales of
-    quantized tokens, the weights that a router gave. A row of scales lies
-    contiguously, so they are in plain layout.
+    quantized tokens, and router weights. Scales use the linear layout, so each
+    row is contiguous.
 
-    Each token is sent once to a rank, however many of its experts are there.
-    The window is what `mx.group_rows` and the `gather` of `mx.fused_quantize` read:
-    they put rows into the order of experts.
+    A token is sent to a rank once, even if several of its experts are there.
+    `mx.group_rows` and the `gather` of `mx.fused_quantize` read the window and
+    sort rows by expert.
 
     Example: quantized tokens and router weights, top 8 of 64 experts.
 
@@ -146,19 +145,19 @@ def MX_DispatchOp : MX_CollectiveOp<"dispatch", [AttrSizedOperandSegments]> {
 }
 
 def MX_CollectOp : MX_CollectiveOp<"collect"> {
-  let summary = "add up the rows of each token that its ranks computed";
+  let summary = "add the results of each token from all ranks";
   let description = [{
-    The way back of `mx.dispatch`. `input[p, :]` is a row that this rank computed
-    for the pair `slots[p]`, as `mx.group_rows` numbers the pairs of the window:
-    `slots[p] = (s * tokens + t) * k + j` is the j-th choice of token t of rank s,
-    and a negative number is no row. `ids` and `experts` are those of the
+    Counterpart of `mx.dispatch`. `input[p, :]` is a row computed by this rank
+    for the pair `slots[p]`, numbered as in `mx.group_rows` of the window:
+    `slots[p] = (s * tokens + t) * k + j` is choice j of token t of rank s, and
+    negative numbers are ignored. `ids` and `experts` are the operands of the
     dispatch.
 
-    Rank d adds up its rows of a token in f32, in the order of p, and rounds the
-    sum once to `wire`: f32 or bf16. The token's rank adds the sums of all ranks
-    that have an expert of the token, in the order of their numbers, in f32,
-    beginning with 0. A token without experts is 0. No order depends on when
-    something arrives, so that every run gives the same bits.
+    Each rank adds its rows of a token in f32, in the order of p, and rounds the
+    sum once to `wire`: f32 or bf16. The rank of the token adds these sums in
+    f32, in rank order and starting with 0. A token without experts is 0. The
+    order of additions is independent of arrival times, so results are
+    reproducible to the bit.
 
     Example:
 
@@ -183,12 +182,12 @@ def MX_CollectOp : MX_CollectiveOp<"collect"> {
 }
 
 def MX_CollectPairsOp : MX_CollectiveOp<"collect_pairs"> {
-  let summary = "give each pair of a token and an expert its number back";
+  let summary = "return a scalar to each pair of a token and an expert";
   let description = [{
-    `outs[t, j]` is `input[p]` of the rank that has expert `ids[t, j]`, where p is
-    the row of that pair: `slots[p]` is its number in the window, as in
-    `mx.collect`. Pairs without an expert are 0. These are the gradients of the
-    weights that a router gave.
+    `outs[t, j]` is `input[p]` of the rank that owns expert `ids[t, j]`, with p
+    the row of that pair: `slots[p]` is the number of the pair in the window, as
+    in `mx.collect`. Pairs without an expert are 0. Used for the gradients of
+    router weights.
 
     Example:
 
@@ -211,11 +210,11 @@ def MX_CollectPairsOp : MX_CollectiveOp<"collect_pairs"> {
 }
 
 def MX_AllGatherOp : MX_CollectiveOp<"all_gather", [AttrSizedOperandSegments]> {
-  let summary = "the rows of every rank";
+  let summary = "gather the rows of every rank";
   let description = [{
     Row `s * tokens + t` of `outs`, a window, is row t of the input of rank s.
-    Rows that a rank lacks are unspecified. Without an input, the rows of this
-    rank are in the window already.
+    Missing rows are unspecified. Without an input, the rows of this rank must
+    already be in the window.
 
     Example:
 
@@ -234,13 +233,13 @@ def MX_AllGatherOp : MX_CollectiveOp<"all_gather", [AttrSizedOperandSegments]> {
 }
 
 def MX_AllToAllOp : MX_CollectiveOp<"all_to_all"> {
-  let summary = "a segment of each rank's rows for every rank";
+  let summary = "exchange segments of rows between all ranks";
   let description = [{
-    With r the number of this rank, row `d * tokens + t` of `outs`, a window, is
-    row `r * tokens + t` of the input of rank d.
+    On rank r, row `d * tokens + t` of `outs`, a window, is row `r * tokens + t`
+    of the input of rank d.
 
-    Example: each rank has a sum for the tokens of all ranks, and gets those of
-    its own tokens.
+    Example: each rank holds partial sums for the tokens of all ranks, and
+    receives the sums of its own tokens.
 
     ```mlir
     %w = mx.all_to_all @ep ins(%sums : tensor<16384x7168xbf16>)
@@ -256,4 +255,4 @@ def MX_AllToAllOp : MX_CollectiveOp<"all_to_all"> {
   }];
 }
 
-#endif // MX_DIALECT_MX_IR_MXGROUPOPS_TD
+#endif // MX_DIALECT_MX_IR_MXRANKOPS_TD

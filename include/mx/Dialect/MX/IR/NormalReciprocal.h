@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What mx-expand-math knows of a division and a target may use.
+// Attribute by which mx-expand-math passes value ranges of a division to
+// targets.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,9 +14,9 @@
 
 namespace mx {
 
-/// A unit attribute on an `arith.divf` of 1 by d in f32: d is a NaN, or
-/// 1 <= d < 0.9 * 2^126, so that no step on the way to the reciprocal meets a
-/// subnormal number or an infinity. The result is IEEE's with and without it.
+/// Unit attribute of an `arith.divf` of 1 by d in f32. Asserts that d is NaN or
+/// 1 <= d < 0.9 * 2^126, so the reciprocal can be computed without subnormal
+/// numbers and infinities. The result is exact per IEEE in either case.
 inline constexpr llvm::StringLiteral kNormalReciprocalName =
     "mx.normal_reciprocal";
 

@@ -1,9 +1,9 @@
-//===- Place.h - Where a message points -------------------------*- C++ -*-===//
+//===- Place.h - Source locations of messages -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Errors that are found at run time name the place in the program, as those of
-// the compiler do. Bodies that upstream makes have no place of their own.
+// Source locations of run-time errors, printed like locations of compiler
+// errors. Bodies created upstream lack locations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,20 +21,20 @@ class Operation;
 
 namespace mx {
 
-/// "file:line:column: " of the first file location within `loc`.
+/// Returns "file:line:column: " of the first file location within `loc`.
 std::string getPlace(mlir::Location loc);
 
-/// Gives operations without a location, in bodies of `linalg` operations within
-/// `root`, the location of the `linalg` operation: upstream writes the bodies
-/// of named ones.
+/// Assigns the location of each `linalg` operation in `root` to the operations
+/// of its body that lack a location, such as bodies of named operations, which
+/// upstream creates.
 void locateBodies(mlir::Operation *root);
 
 /// Returns the type of an operand or a result of `op` that is a float of at
 /// most `bits` bits, or null.
 mlir::Type findNarrowFloat(mlir::Operation *op, unsigned bits = 8);
 
-/// Returns the way around `op`, arithmetic on narrow floats without a lowering,
-/// as the end of an error.
+/// Returns a suggestion for `op`, unsupported arithmetic on narrow floats, as
+/// the end of an error.
 llvm::StringRef adviseOnNarrowFloats(mlir::Operation *op);
 
 } // namespace mx

@@ -1,11 +1,9 @@
-//===- HostCode.h - Which functions are not mx's ----------------*- C++ -*-===//
+//===- HostCode.h - Separation of host and device functions -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// A module may hold the program around mx's functions: a `main` that fills
+// A module may contain the program around mx functions: a `main` that fills
 // arrays, copies them to the device by gpu.memcpy, calls a layer and prints.
-// Its memory is the host's, so no pass of a pipeline for devices may touch it.
-//
+// Device pipelines must not touch this code, which uses host memory.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_DIALECT_MX_TRANSFORMS_HOSTCODE_H
@@ -18,30 +16,30 @@
 
 namespace mx {
 
-/// The functions with a body whose memory is the device's, and which mx's
-/// pipelines compile. Those are
+/// Returns the functions with a body that operate on device memory, which the
+/// mx pipelines compile:
 ///   - functions with tensors or with operations of mx and mxgpu;
 ///   - functions with linalg operations or parallel loops on memrefs, unless
-///     they have operations of the gpu dialect: who allocates device memory and
-///     launches kernels knows about the host by himself;
-///   - what such a function calls, and what calls one without operations of the
-///     gpu dialect.
-/// All others are host code.
+///     they contain gpu operations (code that allocates device memory and
+///     launches kernels manages the host itself);
+///   - their callees, and their callers without gpu operations.
+/// All other functions are host code.
 llvm::DenseSet<mlir::Operation *> findDeviceFunctions(mlir::ModuleOp module);
 
-/// Whether a function computes numbers and touches no memory, so that it is the
-/// same for the host and for a device.
+/// Returns true if the function only computes scalars and accesses no memory.
+/// Such a function is valid on the host and on a device.
 bool isArithmetic(mlir::func::FuncOp function);
 
-/// The operations of a module that `roots` reach by symbols, and themselves.
+/// Returns the operations that `roots` reach through symbols, and the roots.
 llvm::DenseSet<mlir::Operation *>
 findReachable(mlir::ModuleOp module, llvm::ArrayRef<mlir::Operation *> roots);
 
-/// Erases what `entries` do not need.
+/// Erases operations that `entries` do not reach.
 void eraseUnreachable(mlir::ModuleOp module,
                       llvm::ArrayRef<mlir::func::FuncOp> entries);
 
-/// The pass mx-skip-host-code around the pipeline that `populate` makes.
+/// Returns the pass mx-skip-host-code around the pipeline that `populate`
+/// builds.
 std::unique_ptr<mlir::Pass>
 createMXSkipHostCode(llvm::function_ref<void(mlir::OpPassManager &)> populate);
 

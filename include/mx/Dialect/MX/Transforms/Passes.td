@@ -8,34 +8,34 @@
 include "mlir/Pass/PassBase.td"
 
 def MXKeepRoundings : Pass<"mx-keep-roundings"> {
-  let summary = "Remove the permission to drop conversions";
+  let summary = "Keep the roundings of expanded float operations";
   let description = [{
     `arith-emulate-unsupported-floats` and `math-extend-to-supported-types`
-    compute f16 and bf16 in f32 and mark the conversions that they insert, so
-    that later folding may drop a rounding to the type that is followed by a
-    widening. A rounding that the types state must never be removed: this pass
-    removes the marks from `arith.extf` and `arith.truncf`. It runs before
-    anything is folded.
+    compute f16 and bf16 in f32 and mark the conversions that they insert with
+    fast-math flags, which permit later folding to drop a rounding before a
+    widening. This pass removes the flags from `arith.extf` and `arith.truncf`,
+    so that results are rounded as their types state. Run it before any folding.
   }];
 }
 
 def MXDecomposeTensors : Pass<"mx-decompose-tensors"> {
-  let summary = "Write operations on tensors as linalg operations on elements";
+  let summary = "Decompose operations on tensors into linalg";
   let description = [{
-    Calls upstream's decompositions, so that the passes after this one meet
-    nothing but `linalg` operations with loops, `tensor` and `mx`:
+    Calls upstream's decompositions, so that later passes only handle `linalg`
+    operations with loops, `tensor` and `mx`:
 
-    - operations of `arith` and `math` on tensors become `linalg.generic`, as
-      `convert-elementwise-to-linalg` has it, but into a tensor of their own
-      where upstream would write over an operand;
-    - `linalg.softmax` and other operations that say what they consist of,
-      `linalg.pack` and `linalg.unpack` become these operations;
-    - a constant tensor of equal numbers that a `linalg.generic` reads becomes
-      the number; with `on-device` any other becomes a `linalg.fill`.
+    - operations of `arith` and `math` on tensors become `linalg.generic`, as in
+      `convert-elementwise-to-linalg`, but with a new `outs` tensor instead of
+      an operand;
+    - `linalg.softmax` and other operations with a decomposition, `linalg.pack`
+      and `linalg.unpack` are decomposed;
+    - a splat constant that a `linalg.generic` reads becomes a scalar; with
+      `on-device` other splat constants become a `linalg.fill`.
 
-    Bodies of named `linalg` operations take the location of their operation.
-    It runs first, before `mx-define-arith`: functions of elements then get the
-    same bits on all targets, and can become part of matmuls and quantizations.
+    Bodies of named `linalg` operations get the location of their operation. The
+    pass runs first, before `mx-define-arith`, so that scalar functions return
+    the same bits on all targets and can be fused into matmuls and
+    quantizations.
   }];
   let options = [
     Option<"onDevice", "on-device", "bool", /*default=*/"false",
@@ -47,40 +47,42 @@ def MXDecomposeTensors : Pass<"mx-decompose-tensors"> {
 }
 
 def MXDefineArith : Pass<"mx-define-arith"> {
-  let summary = "Give arith the same meaning on all targets where it leaves results open";
+  let summary = "Define results that arith leaves open";
   let description = [{
-    Expands, into other `arith` operations, cases in which targets give
-    different results (docs/reference/Math.md, Arithmetic): `arith.fptosi` and
-    `arith.fptoui` of values out of range and of NaN; integer divisions by 0 and
-    shifts by the width or more; conversions of integers of more than 24 bits to
-    f16 and bf16, with one rounding; the bits of NaN, where `arith.bitcast` or
-    the sign operand of `math.copysign` would expose them. Fast-math flags,
-    which not all targets use in the same way, are removed, and a rounding mode
-    of `arith.truncf` other than `to_nearest_even` is an error.
+    Expands cases in which targets return different results into other `arith`
+    operations (docs/reference/Math.md, Arithmetic): `arith.fptosi` and
+    `arith.fptoui` of NaN and of values out of range; integer division by 0 and
+    shifts by at least the width; conversions of integers of more than 24 bits
+    to f16 and bf16, which round once; and the bits of NaN, if `arith.bitcast`
+    or the sign operand of `math.copysign` exposes them. Removes fast-math
+    flags, because targets differ in using them. Rounding modes of
+    `arith.truncf` other than `to_nearest_even` are an error.
 
-    Runs first, before anything is folded, and before `mx-expand-math`, whose
-    own bit operations handle NaN themselves.
+    Run it before any folding, and before `mx-expand-math`, because the bit
+    operations of that pass handle NaN.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect"];
 }
 
 def MXDecomposeGroups : Pass<"mx-decompose-groups", "::mlir::ModuleOp"> {
-  let summary = "Turn ways between ranks into sums of rows and collectives";
+  let summary = "Decompose operations on rank groups into collectives";
   let description = [{
     Rewrites the operations that name an [`mx.group`](MX.md):
 
-    - `mx.dispatch` as an `mx.all_gather` of the ids, padded with -1 to as many
-      tokens as a rank may have, and one of each payload;
-    - `mx.collect` as an `mx.combine order = fixed overwrite`, which adds up the
-      rows that this rank has of each token, an `mx.all_to_all` of these sums,
-      and an `mx.combine order = fixed` that adds up what comes from the ranks
-      that have experts of a token;
-    - `mx.collect_pairs` in the same way, with a choice of what comes in the end.
+    - `mx.dispatch` becomes an `mx.all_gather` of the ids, padded with -1 to the
+      maximum number of tokens of a rank, and an `mx.all_gather` of each
+      payload;
+    - `mx.collect` becomes an `mx.combine order = fixed overwrite`, which adds
+      this rank's rows of each token, an `mx.all_to_all` of these partial sums,
+      and an `mx.combine order = fixed` of the partial sums from the ranks with
+      experts of a token;
+    - `mx.collect_pairs` is rewritten in the same way, with a final selection of
+      rows instead of a sum.
 
-    Collectives must come equally often on all ranks: in a branch, or in a loop
-    whose bounds are no constants, they are an error, as is a call there of a
-    function that has some.
+    All ranks must execute each collective equally often. In a branch, or in a
+    loop with non-constant bounds, a collective or a call of a function with
+    collectives is an error.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
     "::mlir::cf::ControlFlowDialect", "::mlir::linalg::LinalgDialect",
@@ -88,51 +90,50 @@ def MXDecomposeGroups : Pass<"mx-decompose-groups", "::mlir::ModuleOp"> {
 }
 
 def MXGroupBatches : Pass<"mx-group-batches"> {
-  let summary = "Rewrite batches of matmuls as batch groups";
+  let summary = "Rewrite batched matmuls as masked grouped matmuls";
   let description = [{
-    Rewrites an `mx.matmul` of rank 3 on tensors as an `mx.grouped_matmul
-    ragged = rows masked` all of whose groups use all their rows, for which
-    there are kernels. Scales in `sf_128x4`, results and epilogues are the same
-    in both. The number of rows stands once for each matrix, as a constant or,
-    if sizes are dynamic, by a `linalg.fill`:
+    Rewrites an `mx.matmul` of rank 3 on tensors as an `mx.grouped_matmul ragged
+    = rows masked`, for which kernels exist. Every batch uses all its rows.
+    Scales in `sf_128x4`, results and epilogues do not change. The offsets
+    operand contains the number of rows of each matrix, as a constant or, for
+    dynamic sizes, by a `linalg.fill`:
 
     ```mlir
     %n = arith.constant dense<96> : tensor<8xi32>
     %y = mx.grouped_matmul ragged = rows masked ins(...) offsets(%n : tensor<8xi32>) ...
     ```
 
-    Of a higher rank, all dimensions of the batch become one before
-    (`tensor.collapse_shape`), provided all operands have them and at most one
-    of them is dynamic.
+    For higher ranks, the batch dimensions are collapsed first
+    (`tensor.collapse_shape`), if all operands have them and at most one is
+    dynamic.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def MXTileScales : Pass<"mx-tile-scales"> {
-  let summary = "Bring the scales of matmuls into the layout of tensor cores";
+  let summary = "Rewrite scales of matmuls to the layout of tensor cores";
   let description = [{
-    Scales of an `mx.matmul`, or of the matrices of an `mx.grouped_matmul`, that
-    lie row by row become tiles of layout `sf_128x4`: an `mx.fused_quantize` of the
-    function that gives them to matmuls alone, into a `tensor.empty`, writes
-    tiles itself; before any other scales the pass inserts an `mx.relayout`.
-    Scales of expert groups stay as they are.
+    Converts `linear` scales of an `mx.matmul`, or of the matrices of an
+    `mx.grouped_matmul`, to layout `sf_128x4`. If an `mx.fused_quantize` in the
+    same function writes them into a `tensor.empty` and only matmuls read them,
+    the quantization writes tiles itself. For other scales the pass inserts an
+    `mx.relayout`. Scales of expert groups do not change.
 
-    Tiles do not tell how many rows and blocks they hold. Sizes of the scales
-    that are known at run time are compared with those of the elements by
-    `mxgpu.require`, with the message of the CPU path.
+    The type of tiles does not contain the number of rows and blocks. Therefore
+    `mxgpu.require` compares dynamic sizes of scales and elements, with the
+    message of the CPU path.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
     "::mlir::tensor::TensorDialect", "::mx::mxgpu::MXGPUDialect"];
 }
 
 def MXMaterializeLayouts : Pass<"mx-materialize-layouts", "::mlir::ModuleOp"> {
-  let summary = "Turn layout encodings into explicit physical tensors";
+  let summary = "Replace layout encodings by physical tensors";
   let description = [{
-    Replaces every tensor that has a `#mx.scale_layout`, `#mx.ragged` or the
-    order of an operand as its encoding by the physical tensor that the encoding
-    describes, everywhere:
-    functions, calls, `scf.for`, `scf.if`, `scf.while`, `arith.select`,
+    Replaces every tensor with a `#mx.scale_layout`, `#mx.ragged` or operand
+    order as its encoding by the physical tensor that the encoding describes.
+    Converts functions, calls, `scf.for`, `scf.if`, `scf.while`, `arith.select`,
     `tensor.empty`, `tensor.dim` and the mx operations.
 
     | encoding | physical tensor for a logical `R x C` |
@@ -144,23 +145,22 @@ def MXMaterializeLayouts : Pass<"mx-materialize-layouts", "::mlir::ModuleOp"> {
 
     Operations then name the order of an operand by an attribute.
 
-    It must run before bufferization, which would silently drop encodings and
-    create a row-major memref. Any other operation that carries or changes an
-    encoding is an error, because on the physical tensor it would mean something
-    else.
+    Run it before bufferization, which silently drops encodings and creates a
+    row-major memref. Any other operation on an encoded tensor is an error,
+    because its meaning would change on the physical tensor.
 
-    `tensor.dim` still returns the logical size. A dynamic size is taken from
-    the `tensor.empty`, or from the elements that belong to the scales in an mx
-    operation, or from what packed weights are packed from or multiplied by; if
-    there is neither, it is an error.
+    `tensor.dim` still returns the logical size. Dynamic sizes are taken from
+    the `tensor.empty`, from the elements for scales of an mx operation, or from
+    the source or the other operand for packed weights. If none of these exists,
+    the pass reports an error.
 
-    Example: with
+    Example: the pass rewrites
 
     ```mlir
     func.func @f(%x: tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>)
     ```
 
-    the pass gives
+    to
 
     ```mlir
     func.func @f(%x: tensor<2x4x32x4x4xf8E8M0FNU>)
@@ -171,16 +171,15 @@ def MXMaterializeLayouts : Pass<"mx-materialize-layouts", "::mlir::ModuleOp"> {
 }
 
 def MXGeneralizeQuantize : Pass<"mx-generalize-quantize"> {
-  let summary = "Turn mx.quantize into mx.fused_quantize";
+  let summary = "Generalize mx.quantize to mx.fused_quantize";
   let description = [{
     Fusion, the CPU path and kernels work on `mx.fused_quantize`, as upstream's
-    fusion does on `linalg.generic`. All pipelines run this pass first;
-    `mx-fuse-prologues`, `convert-mx-to-cpu` and `convert-mx-to-mxgpu` do the
-    same.
+    fusion works on `linalg.generic`. All pipelines run this pass first;
+    `mx-fuse-prologues`, `convert-mx-to-cpu` and `convert-mx-to-mxgpu` also
+    generalize.
 
-    If nothing but quantizations reads gathered rows, they become the `gather`
-    of these. A gather is a `linalg.generic` that gives zeros for an index i out
-    of range:
+    Gathered rows that only quantizations read become their `gather`. A gather
+    is a `linalg.generic` that yields zeros for an index i out of range:
 
     ```mlir
     %row = arith.index_cast %i : i32 to index
@@ -196,37 +195,36 @@ def MXGeneralizeQuantize : Pass<"mx-generalize-quantize"> {
 def MXFuseEpilogues : Pass<"mx-fuse-epilogues"> {
   let summary = "Fuse operations on the results of matmuls into their epilogues";
   let description = [{
-    Saves reads and writes of the results of `mx.matmul` and `mx.grouped_matmul`
-    that have a single user:
+    Fuses single users of the results of `mx.matmul` and `mx.grouped_matmul`:
 
-    - an elementwise `linalg` operation becomes the epilogue, or part of it: a
-      bias, an activation, router probabilities. Its other operands are read in
-      the region, by `tensor.extract`;
-    - an elementwise operation on equal slices of the columns
-      (`tensor.extract_slice`) of a matmul with ragged rows, such as a SwiGLU on
-      gate and up projection, becomes an epilogue of several accumulators
-      (`num_b`);
-    - an `mx.fused_quantize` of such a matmul along its rows, with the same groups,
-      becomes a quantized result, if there is a multiple of 128 columns and the
-      result has elements of 4, 6 or 8 bits with `f8E8M0FNU` scales in layout
-      `sf_128x4`; its prologue becomes the epilogue;
-    - an `mx.combine` of such a matmul, with the same groups and in any order,
-      becomes its `scatter`.
+    - an elementwise `linalg` operation, such as a bias, an activation or router
+      probabilities, becomes the epilogue or part of it. The region reads other
+      operands by `tensor.extract`;
+    - an elementwise operation on equal column slices (`tensor.extract_slice`)
+      of a matmul with ragged rows, such as a SwiGLU on gate and up projection,
+      becomes an epilogue of several accumulators (`num_b`);
+    - an `mx.fused_quantize` along the rows of such a matmul, with the same
+      expert groups, becomes a quantized result, and its prologue becomes the
+      epilogue. The number of columns must be a multiple of 128, and the result
+      must have elements of 4, 6 or 8 bits with `f8E8M0FNU` scales in layout
+      `sf_128x4`;
+    - an `mx.combine` of such a matmul, with the same expert groups and any
+      order, becomes its `scatter`.
 
-    A matmul that accumulates into its `outs` is not changed; one with
-    attributes of its own, such as a schedule, gets no quantized result and no
+    Matmuls that accumulate into their `outs` are not changed. Matmuls with
+    additional attributes, such as a schedule, get no quantized result and no
     `num_b`. The results have the same bits for the same accumulators, except
-    for the order in which rows are added, and for rows that belong to no expert group,
-    which are unspecified.
+    for the order in which `scatter` adds rows, and for rows outside all expert
+    groups, which are unspecified.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::tensor::TensorDialect"];
 }
 
 def MXFusePrologues : Pass<"mx-fuse-prologues"> {
-  let summary = "Fuse the computation of quantized values into mx.fused_quantize";
+  let summary = "Fuse producers into mx.fused_quantize";
   let description = [{
-    Saves reads and writes of tensors around `mx.fused_quantize`, step by step:
+    Applies these fusions to `mx.fused_quantize`:
 
     - a quantization and an `mx.amax` of the same tensor become a quantization
       with `amax`, unless it depends on the `mx.amax`, is gathered or ragged, or
@@ -234,54 +232,54 @@ def MXFusePrologues : Pass<"mx-fuse-prologues"> {
     - two quantizations of the same input (or with the same prologue) along
       different axes become one along both axes;
     - two quantizations with the same recipe and axes become one with several
-      values, if the inputs of one are among those of the other or one
-      elementwise operation computes the inputs of both, and an element of all
-      values has at most `value-bits` bits in total;
-    - a quantization of tensors that `tensor.concat`, or insertions into an
-      empty tensor, concatenate along the last dimension, without other users,
+      values, if the inputs of one are a subset of the other's, or one
+      elementwise operation computes the inputs of both. An element of all
+      values must have at most `value-bits` bits in total;
+    - a quantization of a concatenation along the last dimension
+      (`tensor.concat`, or insertions into an empty tensor) without other users
       becomes one with `concat`. The tensors must have the same static width, a
       multiple of the block and of `concat-multiple`;
     - an elementwise `linalg` operation (all loops parallel, results not
-      permuted) whose results have no other users becomes the prologue, or part
-      of it. Its operands of f32, bf16 and f16 with the shape of the input
-      become inputs; scalars, rows, columns and tensors of other types are read
-      by `tensor.extract`. Its body may contain `arith`, `math` and
-      `linalg.index`;
-    - an `mx.dequantize` whose result has no other users becomes a quantized
-      input (`input_scales`), unless there are groups. A `global_scale` becomes
-      a multiplication in the prologue if the result is f32; a narrower result
-      would be rounded twice, so the operation stays.
+      permuted) without other users becomes the prologue, or part of it.
+      Operands of f32, bf16 and f16 with the shape of the input become inputs;
+      scalars, rows, columns and tensors of other types are read by
+      `tensor.extract`. The body may contain `arith`, `math` and `linalg.index`;
+    - an `mx.dequantize` without other users becomes a quantized input
+      (`input_scales`), except with expert groups. A `global_scale` becomes a
+      multiplication in the prologue if the result is f32. A narrower result
+      would be rounded twice and is not fused.
 
-    Quantizations of batches get no prologue: it would not know its batch.
-    The results have the same bits: a value keeps the type, and so the rounding,
-    of the tensor that it replaces. Run `convert-elementwise-to-linalg` before
-    it to turn elementwise operations on tensors into `linalg`.
+    Batched quantizations get no prologue, because the region cannot read the
+    batch index. The results have the same bits: a value keeps the type, and so
+    the rounding, of the tensor that it replaces. Run
+    `convert-elementwise-to-linalg` first to convert elementwise operations on
+    tensors to `linalg`.
   }];
   let options = [
     Option<"valueBits", "value-bits", "int64_t", "0",
            "Maximum number of bits of an element of all values; 0: no limit">,
     Option<"concatMultiple", "concat-multiple", "int64_t", "1",
-           "What the width of concatenated values is a multiple of">
+           "Required divisor of the width of concatenated values">
   ];
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
 }
 
 def MXFuseFakeQuantize : Pass<"mx-fuse-fake-quantize"> {
-  let summary = "Give the values that elements stand for in place of them";
+  let summary = "Fuse mx.dequantize into the quantization that it reads";
   let description = [{
-    Elements and scales that an `mx.dequantize` reads, and nothing else, are not
-    written: the `mx.fused_quantize` has a `dequantized` destination in place of them
-    (fake quantization, or QDQ). Each destination is for itself. The two may be
-    what a program says, or what `mx-dequantize-operands` makes of a matmul
-    whose schedule wants operands of bf16.
+    If an `mx.dequantize` is the only user of elements and scales, the
+    `mx.fused_quantize` writes dequantized values instead (fake quantization, or
+    QDQ), to a `dequantized` destination. Destinations are fused independently.
+    The operations are written in the program, or inserted by
+    `mx-dequantize-operands` for a matmul with a schedule for bf16 operands.
 
-    Both operations are in one block, have the same groups and blocks, and what
-    the values are written to does not depend on the quantization. The results
-    have the same bits.
+    Both operations must be in the same block and have the same expert groups
+    and blocks, and the destination must not depend on the quantization. The
+    results have the same bits.
 
-    `tile-bits` is for kernels that keep a tile of 128 x 128 in shared memory:
-    the most bits of an element of it, of all values that are quantized and all
-    that is written. Kernels along rows need no tile.
+    `tile-bits` limits kernels that keep a 128 x 128 tile in shared memory: the
+    maximum number of bits per element of all quantized and written values.
+    Kernels along rows need no tile.
 
     Example:
 
@@ -304,16 +302,16 @@ def MXFuseFakeQuantize : Pass<"mx-fuse-fake-quantize"> {
 }
 
 def MXVerifyTensors : Pass<"mx-verify-tensors"> {
-  let summary = "Refuse operations on tensors that have no lowering";
+  let summary = "Reject operations on tensors without a lowering";
   let description = [{
-    Reports the first operation on tensors that no later pass can lower, while
-    it still looks as it was written, and says what to do instead. These are
-    operations that do not bufferize, constants that have no bytes, named
-    `linalg` operations that compute with floats of 8 bits or fewer, and with
-    `on-device` also reads of elements that have no bytes of their own.
+    Reports the first operation on tensors that no later pass can lower, in its
+    original form and with a remedy: operations that do not bufferize, constants
+    without bytes, named `linalg` operations on floats of 8 bits or fewer, and,
+    with `on-device`, reads of elements narrower than a byte.
 
-    It runs after fusion. The attribute `mx.apart`, with `on-device`, says why a
-    `linalg` operation was not fused, for the remarks of `mx-linalg-to-loops`.
+    Run it after fusion. With `on-device` it sets the attribute `mx.apart` of
+    unfused `linalg` operations to the reason, for remarks of
+    `mx-linalg-to-loops`.
   }];
   let options = [
     Option<"onDevice", "on-device", "bool", /*default=*/"false",
@@ -322,25 +320,28 @@ def MXVerifyTensors : Pass<"mx-verify-tensors"> {
 }
 
 def MXQuantizeMatmuls : Pass<"mx-quantize-matmuls"> {
-  let summary = "Turn matmuls of f32, bf16 and f16 into block-scaled ones";
+  let summary = "Convert matmuls of f32, bf16 and f16 to block-scaled matmuls";
   let description = [{
     Rewrites contractions of tensors (`linalg.matmul` with any transpositions,
-    `linalg.batch_matmul`, `linalg.contract`, `linalg.generic`), whose rows,
-    columns, reduction and batch can each be put together to one dimension, to
-    `mx.quantize` of both operands and `mx.matmul`, and loops over the expert groups of a ragged dimension
-    (docs/guide/Import.md) to one `mx.grouped_matmul`. An operand whose reduction
-    dimension is not its last is quantized along the dimension before, which
-    writes it transposed. An operand that an operation gathers from the rows of
-    a matrix, by a list of indices, becomes the `gather` of an
-    `mx.fused_quantize`. One that `mx.dequantize` makes of a format below, with `f8E8M0FNU` scales along the reduction, is read
-    as it is stored, in that format. Where two or more dynamic dimensions become
-    one, their sizes are compared at run time. The contents of `outs`
-    are added unless they are zeros; if an f32 result is only rounded to bf16 or
-    f16, the matmul returns that type.
+    `linalg.batch_matmul`, `linalg.contract`, `linalg.generic`) to `mx.quantize`
+    of both operands and `mx.matmul`. Rows, columns, reduction and batch must
+    each be collapsible to a single dimension. Loops over the expert groups of a
+    ragged dimension (docs/guide/Import.md) become an `mx.grouped_matmul`.
 
-    The formats are those of `recipe`, or of `lhs-recipe` and `rhs-recipe`; an
+    - If the reduction is not the last dimension of an operand, quantization
+      along the second to last dimension transposes the operand.
+    - An operand gathered from the rows of a matrix, by a list of indices,
+      becomes the `gather` of an `mx.fused_quantize`.
+    - The result of an `mx.dequantize` of a format below, with `f8E8M0FNU`
+      scales along the reduction, is replaced by its source.
+    - If several dynamic dimensions are collapsed, their sizes are compared at
+      run time.
+    - The contents of `outs` are added unless they are zeros. If an f32 result
+      is only rounded to bf16 or f16, the matmul returns that type.
+
+    `recipe`, or `lhs-recipe` and `rhs-recipe`, selects the formats. The
     attribute `mx.recipe` of an operation, a string or an array of two,
-    overrides them, and `"none"` leaves the operation as it is:
+    overrides them; `"none"` excludes the operation:
 
     | recipe | elements | scales |
     |---|---|---|
@@ -349,14 +350,13 @@ def MXQuantizeMatmuls : Pass<"mx-quantize-matmuls"> {
     | `mxfp4` | `f4E2M1FN` | `f8E8M0FNU` of 32 |
     | `nvfp4` | `f4E2M1FN` | `f8E4M3FN` of 16, with the factor `global-scale` |
 
-    A matmul that cannot be rewritten is left as it is, with a remark that says
-    why: its reduction dimension is not a multiple of what the formats multiply
-    at a time, or is dynamic, unless `dynamic-reductions` leaves the check to
-    run time.
+    Other matmuls are not changed and get a remark with the reason, for example
+    a reduction dimension that is not a multiple of the K of the formats, or
+    that is dynamic without `dynamic-reductions`, which moves the check to run
+    time.
 
-    Run `cse` and `mx-fuse-prologues` after it: tensors that are quantized
-    several times are then read once, and tensors that are only quantized are
-    never stored.
+    Run `cse` and `mx-fuse-prologues` next, so that tensors quantized several
+    times are read once, and tensors that are only quantized are not stored.
   }];
   let options = [
     Option<"recipe", "recipe", "std::string", /*default=*/"\"mxfp8-e4m3\"",
@@ -366,11 +366,11 @@ def MXQuantizeMatmuls : Pass<"mx-quantize-matmuls"> {
     Option<"rhsRecipe", "rhs-recipe", "std::string", /*default=*/"\"\"",
            "Formats of the second operand, if different">,
     Option<"scaleRounding", "scale-rounding", "std::string",
-           /*default=*/"\"ceil\"", "How scales of f8E8M0FNU are rounded: ceil, floor, even, fit">,
+           /*default=*/"\"ceil\"", "Rounding of f8E8M0FNU scales: ceil, floor, even, fit">,
     Option<"scaleLayout", "scale-layout", "std::string",
            /*default=*/"\"sf_128x4\"", "Layout of scales: sf_128x4 or linear">,
     Option<"globalScale", "global-scale", "double", /*default=*/"1.0",
-           "Factor of tensors that are quantized to NVFP4">,
+           "Factor of tensors quantized to NVFP4">,
     Option<"dynamicReductions", "dynamic-reductions", "bool",
            /*default=*/"false",
            "Assume that dynamic reduction dimensions are multiples">
@@ -381,36 +381,35 @@ def MXQuantizeMatmuls : Pass<"mx-quantize-matmuls"> {
 }
 
 def MXImportScaled : Pass<"mx-import-scaled", "::mlir::ModuleOp"> {
-  let summary = "Turn block-scaled operations of other dialects into those of mx";
+  let summary = "Convert block-scaled operations of other dialects to mx";
   let description = [{
-    Rewrites what other compilers use for block-scaled numbers
-    (docs/guide/Import.md has all forms):
+    Rewrites block-scaled operations as other compilers emit them
+    (docs/guide/Import.md lists all forms):
 
     | found | becomes |
     |---|---|
     | a matmul of `linalg` (`matmul`, `batch_matmul`, `contract`, `generic`, with any indexing maps) of `arith.scaling_extf`, in its body or on tensors before it | `mx.matmul` |
-    | the same with scales of one operand, the other bf16 or f16 | `mx.matmul` of numbers and weights |
+    | the same with scales of one operand, the other bf16 or f16 | `mx.matmul` with unscaled A |
     | other `arith.scaling_extf` on tensors or in an elementwise body | `mx.dequantize` |
     | `tosa.matmul_t_block_scaled`, `tosa.cast_from_block_scaled`, `tosa.cast_to_block_scaled` | `mx.matmul`, `mx.dequantize`, `mx.quantize` |
 
-    `arith.scaling_extf` may be expanded: two `arith.extf` and `arith.mulf`, or
-    the integers that `arith-expand` makes of these. Scales may be broadcast,
-    reshaped and transposed on the way, and the reduction may be one loop, or
-    loops over blocks and their elements.
+    `arith.scaling_extf` may be expanded to two `arith.extf` and `arith.mulf`,
+    or to the integer operations of `arith-expand`. Scales may be broadcast,
+    reshaped and transposed, and the reduction may be a loop, or loops over
+    blocks and their elements.
 
-    What cannot be rewritten is left as it is, with a remark that says why.
-    Results are those of the operations found, but for rounding: sums are f32 and
-    rounded once.
+    Other operations are not changed and get a remark with the reason. Results
+    are equal except for rounding: mx accumulates in f32 and rounds once.
   }];
   let options = [
     Option<"scaleLayout", "scale-layout", "std::string",
            /*default=*/"\"sf_128x4\"",
            "Layout of scales that matmuls read: sf_128x4 or linear">,
     Option<"dynamicBlocks", "dynamic-blocks", "bool", /*default=*/"false",
-           "Take blocks of unknown size to be those of mx, which is checked at "
-           "run time">,
+           "Assume that blocks of dynamic size have the size of mx, and check "
+           "it at run time">,
     Option<"wideF16", "wide-f16", "bool", /*default=*/"false",
-           "Import scaled numbers of f16 too, without the overflow of scales "
+           "Also import scaled f16 values, without the overflow of scales "
            "beyond its range">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
@@ -419,29 +418,31 @@ def MXImportScaled : Pass<"mx-import-scaled", "::mlir::ModuleOp"> {
 }
 
 def MXVerifyDims : Pass<"mx-verify-dims"> {
-  let summary = "Refuse dimensions that an array does not have";
+  let summary = "Reject dimensions beyond the rank";
   let description = [{
-    `tensor.dim` and `memref.dim` of a constant dimension beyond the rank have
-    no meaning and are an error at their location. Pipelines begin with this
-    pass.
+    Reports `tensor.dim` and `memref.dim` of a constant dimension beyond the
+    rank as errors. Pipelines begin with this pass.
   }];
 }
 
 def MXNormalizeViews : Pass<"mx-normalize-views"> {
-  let summary = "Write slices and reshapes as upstream can lower them";
+  let summary = "Rewrite slices and reshapes that upstream cannot lower";
   let description = [{
-    A slice may drop some of its dimensions of size 1 and keep others. Upstream
-    finds the dropped ones of `memref.subview` by comparing strides, which fails
-    (LLVM 22 crashes) where the slice has strides of its own, or where strides
-    are dynamic. Such a `tensor.extract_slice` drops all of them, and
-    `tensor.expand_shape` adds those that are kept; `tensor.insert_slice` and
-    `tensor.parallel_insert_slice` insert what `tensor.collapse_shape` makes of
-    their source; a `memref.subview` with strides becomes one with all
-    dimensions, and one that drops them.
+    A slice may drop some of its dimensions of size 1 and keep others. For
+    `memref.subview`, upstream finds the dropped dimensions by comparing
+    strides, which fails (LLVM 22 crashes) if the slice or its source has
+    non-unit or dynamic strides. The pass rewrites such slices:
 
-    A `tensor.collapse_shape` that makes one dimension of a dynamic size and one
-    of 0 becomes a `tensor.empty`: the type on memrefs would be static, and is an
-    error.
+    - `tensor.extract_slice` drops all dimensions of size 1, and
+      `tensor.expand_shape` adds the kept ones;
+    - `tensor.insert_slice` and `tensor.parallel_insert_slice` insert a
+      `tensor.collapse_shape` of their source;
+    - `memref.subview` with strides is split into a subview with all dimensions
+      and one that drops dimensions.
+
+    A `tensor.collapse_shape` of a dynamic dimension and a dimension of size 0
+    becomes a `tensor.empty`, because the memref type would be static, which is
+    an error.
 
     Pipelines begin with this pass, and run it again before bufferization.
   }];
@@ -450,18 +451,18 @@ def MXNormalizeViews : Pass<"mx-normalize-views"> {
 }
 
 def MXClampIndices : Pass<"mx-clamp-indices"> {
-  let summary = "Keep the reads of kernels inside of their arrays";
+  let summary = "Keep reads of kernels in bounds";
   let description = [{
     A region of `linalg`, an epilogue, a prologue, or the body of
     `tensor.generate` or `tensor.pad` may read elements at any index
     (`tensor.extract`, `memref.load`). It runs in a kernel, which cannot report
-    an index outside of the array. For each index that is not in the array
-    whatever the program reads:
+    an index out of bounds. The pass handles each index that is not provably in
+    bounds:
 
-    - an index that the host knows, because it is a sum of constants, sizes,
-      arguments of the entry and at most one index of the region, is checked
-      before the launch (`cf.assert`), unless a branch or a loop of the region
-      may skip the read, or the region runs for no element;
+    - an index that the host can compute (a sum of constants, sizes, arguments
+      of the entry and at most one index of the region) is checked before the
+      launch by `cf.assert`, unless a branch or a loop of the region may skip
+      the read, or the region runs for no element;
     - any other index is clamped to `[0, size - 1]`, as `dynamic_gather` of
       StableHLO and `take(mode="clip")` of NumPy do:
 
@@ -471,12 +472,12 @@ def MXClampIndices : Pass<"mx-clamp-indices"> {
       %e = tensor.extract %x[%1] : tensor<?xf32>
       ```
 
-    A dimension without elements has no such index. The host checks that there
-    are some, as NumPy does; a read that a branch or a loop may skip gives 0.
+    An empty dimension has no valid index. The host checks that the dimension is
+    not empty, as NumPy does; a read that a branch or a loop may skip returns 0.
 
-    Rows and columns of `mx` operations are left to their lowerings, which
-    compare sizes on the host. Pipelines run this pass before the paths part,
-    so that they agree about what the host knows.
+    Rows and columns of `mx` operations are not clamped, because their lowerings
+    compare sizes on the host. Pipelines run this pass before the targets
+    diverge, so that all targets check the same indices on the host.
   }];
   let dependentDialects = ["::mlir::affine::AffineDialect",
     "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
@@ -487,62 +488,63 @@ def MXClampIndices : Pass<"mx-clamp-indices"> {
 def MXDescribeEntries : Pass<"mx-describe-entries", "::mlir::ModuleOp"> {
   let summary = "Record the types of arguments and results for callers";
   let description = [{
-    Records the types of the arguments and results of each public function in
-    attributes `mx.type`, which later passes keep: `mx-to-manifest` uses them to
-    describe functions. An attribute `mx.name` of an argument or result gives it
-    a name in manifests and headers.
+    Records the types of arguments and results of each public function in
+    attributes `mx.type`, which later passes keep and `mx-to-manifest` reads. An
+    attribute `mx.name` of an argument or result sets its name in manifests and
+    headers.
   }];
 }
 
 def MXSkipHostCode : Pass<"mx-skip-host-code", "::mlir::ModuleOp"> {
-  let summary = "Run a pipeline on mx's functions, not on the host's own code";
+  let summary = "Run a pipeline without the host code of a module";
   let description = [{
-    A module may hold the program around mx's functions, as a `main` that copies
-    arrays to the device by `gpu.memcpy` and calls a layer. This pass takes what
-    is not mx's out of the module, runs a pipeline on the rest, and puts it back
-    unchanged. A module without such code is given to the pipeline as it is.
-    `mx-to-nvvm` and the pipelines like it run within this pass.
+    A module may contain the program around mx functions, such as a `main` that
+    copies arrays to the device by `gpu.memcpy` and calls a layer. This pass
+    moves host code out of the module, runs a pipeline on the rest, and moves
+    the host code back unchanged. `mx-to-nvvm` and similar pipelines run within
+    this pass.
 
-    mx's are
+    The pipeline runs on
       - functions with tensors, or with operations of mx or mxgpu;
       - functions with linalg operations or parallel loops on memrefs, unless
-        they have operations of the gpu dialect;
-      - what such a function calls, and what calls one and has no operations of
-        the gpu dialect: its memrefs are device memory then;
+        they contain gpu operations;
+      - callees of such functions, and callers without gpu operations; their
+        memrefs are device memory;
       - `gpu.module`s with operations of mxgpu;
-      - the globals and declarations that all these use. What host code uses
-        too stands for the host unchanged.
-    What a pipeline makes gets another name where the host's code has that name.
+      - globals and declarations that these use. If host code also uses them, it
+        keeps unchanged copies.
+
+    Symbols that the pipeline creates are renamed if they conflict with host
+    code.
   }];
   let options = [
     Option<"pipeline", "pipeline", "std::string", /*default=*/"",
-           "passes on a module, as builtin.module(...)">
+           "Passes on a module, as builtin.module(...)">
   ];
 }
 
 def MXReplacePoison : Pass<"mx-replace-poison"> {
-  let summary = "Give poison tensors that are never read a value";
+  let summary = "Replace poison tensors by empty tensors";
   let description = [{
-    `lift-cf-to-scf` passes `ub.poison` where one path has no value that another
-    path needs. A poison tensor becomes a `tensor.empty`, whose dynamic sizes
-    are 0, since poison does not bufferize.
+    `lift-cf-to-scf` passes `ub.poison` for values that a path does not define.
+    A poison tensor becomes a `tensor.empty` with dynamic sizes of 0, because
+    poison does not bufferize.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::tensor::TensorDialect"];
 }
 
 def MXDropDeallocations : Pass<"mx-drop-deallocations"> {
-  let summary = "Remove deallocations that others make";
+  let summary = "Remove redundant deallocations";
   let description = [{
-    Runs after `ownership-based-buffer-deallocation` for launch plans, which
-    give a workspace back as a whole. `bufferization.dealloc` of several
-    buffers that may be one, as a loop makes that carries new buffers from round
-    to round, would become comparisons of their addresses in host memory. Who
-    asks a deallocation whether it owns a buffer learns that it does not, and
-    clones it.
+    Run it after `ownership-based-buffer-deallocation` for launch plans, which
+    free a workspace as a whole. `bufferization.dealloc` of several buffers that
+    may alias, such as buffers carried by a loop, would otherwise compare
+    addresses in host memory. Ownership queries return false, so the buffers are
+    cloned.
 
-    It also runs before, on all paths: upstream finds the place of a deallocation
-    by itself, and refuses functions with a `memref.dealloc`. Those of a
+    Run it before that pass on all paths: upstream places deallocations itself
+    and rejects functions with a `memref.dealloc`. The deallocations of
     `memref.alloc` are removed.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
@@ -550,43 +552,42 @@ def MXDropDeallocations : Pass<"mx-drop-deallocations"> {
 }
 
 def MXReturnWhole : Pass<"mx-return-whole"> {
-  let summary = "Copy slices of buffers that are returned";
+  let summary = "Copy returned slices of buffers";
   let description = [{
-    Bufferization returns a slice in place where it has the layout of a whole
-    array, as the first rows of a matrix have. The memory of a result is the
-    caller's and holds no more than the result: the slice is copied to a buffer
-    of its own.
+    Bufferization returns a slice in place if it has the layout of a whole
+    array, for example the first rows of a matrix. The caller owns the memory of
+    a result, which must contain only the result. Therefore the slice is copied
+    to a new buffer.
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
 
 def MXSendWhole : Pass<"mx-send-whole"> {
-  let summary = "Copy slices of buffers that ranks exchange";
+  let summary = "Copy slices of buffers in collectives";
   let description = [{
-    `mx.all_gather` and `mx.all_to_all` send a buffer from its beginning, and
-    without gaps. Bufferization gives them a slice in place: where its layout is
-    not that of a whole array, it is copied to a buffer of its own. A window that
-    is such a slice is an error, since other ranks write it where it lies.
+    `mx.all_gather` and `mx.all_to_all` send a contiguous buffer from its start.
+    Bufferization passes them slices in place, so slices without the layout of a
+    whole array are copied to a new buffer. A sliced window is an error, because
+    other ranks write to it in place.
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
 
 def MXExpandMath : Pass<"mx-expand-math"> {
-  let summary = "Compute transcendental functions by IEEE operations";
+  let summary = "Expand transcendental functions to IEEE operations";
   let description = [{
-    Replaces functions of the math dialect that the IEEE standard does not
-    define to the last bit (`exp`, `sin`, `powf`, ...) by a fixed sequence of
-    IEEE operations. It runs before the pipelines of the targets diverge, so all
-    of them give the same bits. docs/reference/Math.md has the functions, their sequences
-    and their measured errors.
+    Replaces functions of the math dialect without an exact IEEE definition
+    (`exp`, `sin`, `powf`, ...) by a fixed sequence of IEEE operations. It runs
+    before the target pipelines diverge, so all targets return the same bits.
+    docs/reference/Math.md lists the functions, their sequences and their
+    measured errors.
 
     Functions of f16 and bf16 are computed in f32 and rounded to the type.
-    Functions of tensors become `linalg.generic`. Functions without a sequence,
-    including those of f64, are an error that names the function; functions that
-    every target computes to the last bit (`absf`, `fma`, `sqrt`, `floor`, ...)
-    stay.
+    Functions of tensors become `linalg.generic`. Exact functions (`absf`,
+    `fma`, `sqrt`, `floor`, ...) are not changed. Functions without a sequence,
+    including those of f64, are errors.
 
-    Runs before anything is folded: constant folding would call the host's math
+    Run it before any folding, because constant folding calls the host's math
     library.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",

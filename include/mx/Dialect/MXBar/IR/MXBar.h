@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Declares the mxbar dialect: rings as placed memory, barriers and parities.
+// Declares the mxbar dialect: rings with memory addresses, barriers and
+// parities.
 //
 //===----------------------------------------------------------------------===//
 

@@ -10,16 +10,17 @@ include "mx/Dialect/MXGPU/IR/MXGPUBase.td"
 def MXBar_Dialect : Dialect {
   let name = "mxbar";
   let cppNamespace = "::mx::mxbar";
-  let summary = "Rings as placed memory, barriers and parities";
+  let summary = "Rings as memory addresses, barriers and parities";
   let description = [{
-    The level below `mxgpu`, created by `mxgpu-lower-rings`. An acquire or a
-    wait of a stage is an `mxbar.wait` for the parity of a phase, a commit or a
-    release is an arrival. Loops carry the stage and the parity. Memory has
-    addresses: rings, scales and partial accumulators state their offsets.
-    Kernels, roles, fragments, `mxgpu.mma` and stores are those of `mxgpu`.
+    The level below `mxgpu`, created by `mxgpu-lower-rings`. An acquire or wait
+    becomes an `mxbar.wait` for the parity of a phase; a commit or release
+    becomes an arrival. Loops carry the stage and the parity. Rings, scales and
+    partial accumulators have explicit offsets. Kernels, roles, fragments,
+    `mxgpu.mma` and stores remain operations of `mxgpu`.
 
-    Operations that need neither a ring nor a stage are NVVM: fences, elections,
-    groups of bulk stores. docs/design/Rings.md lists why the rest is not.
+    Operations without a ring or stage, such as fences, elections and groups of
+    bulk stores, are NVVM operations. docs/design/Rings.md explains why mxbar
+    defines the others.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect",
                            "::mx::mxgpu::MXGPUDialect"];
@@ -31,7 +32,7 @@ class MXBar_Op<string mnemonic, list<Trait> traits = []>
   let hasVerifier = 1;
 }
 
-/// An operation whose result is printed under the name `result`.
+/// Operation with the result printed as `%result`.
 class MXBar_NamedOp<string mnemonic, string result, list<Trait> traits = []>
     : MXBar_Op<mnemonic, traits # [MXGPU_NamesResult]> {
   let extraClassDefinition = [{
@@ -43,9 +44,9 @@ class MXBar_NamedOp<string mnemonic, string result, list<Trait> traits = []>
 
 def MXBar_BarrierType : TypeDef<MXBar_Dialect, "Barrier"> {
   let mnemonic = "barrier";
-  let summary = "a barrier in shared memory (PTX ISA, mbarrier)";
+  let summary = "barrier in shared memory (PTX ISA, mbarrier)";
   let description = [{
-    A barrier of this CTA, or with `pair` of the leading CTA of the pair.
+    A barrier of this CTA or, with `pair`, of the leading CTA of the pair.
 
     Examples: `!mxbar.barrier`, `!mxbar.barrier<pair>`.
   }];
@@ -69,20 +70,20 @@ def MXBar_PairBarrier : MXBar_BarrierOf<"Pair", "a barrier of the leading CTA">;
 def MXBar_PlacedRingOp : MXBar_Op<"placed_ring", [
     ParentOneOf<["::mx::mxgpu::KernelOp", "::mlir::LLVM::LLVMFuncOp"]>,
     MXGPU_NamesResult, MemoryEffects<[MemWrite<MXGPU_Barriers>]>]> {
-  let summary = "a ring with its addresses and the arrival counts of its barriers";
+  let summary = "create a ring with addresses and arrival counts of its barriers";
   let description = [{
-    `offsets` gives the start of each field of the first stage: bytes from the
-    start of shared memory, or a column of tensor memory. `stride` is the number
-    of bytes of shared memory from one stage to the next. `barriers` gives the
-    byte of the first stage's full barrier, followed by its empty barrier;
-    `full` and `empty` are the arrivals of a phase of each. If the CTAs of a
-    pair have different counts, `other_empty` is the count of the CTA that is
-    not the leader. The set-up of the kernel initializes the barriers.
+    `offsets` lists the location of each field of the first stage: a byte of
+    shared memory, or a column of tensor memory. `stride` is the distance of
+    stages in bytes of shared memory. `barriers` is the byte of the first
+    stage's full barrier, which is followed by the empty barrier; `full` and
+    `empty` are the arrivals per phase of each. If the CTAs of a pair have
+    different counts, `other_empty` applies to the CTA that is not the leader.
+    Barriers are initialized in the set-up of the kernel.
 
-    A stage in shared memory contains its fields and its barriers, so that a
-    role keeps one address per stage. If `async_threads` empty stages of copies,
-    the barriers follow all stages; a shift of the distance of two stages is the
-    distance of their barriers. Stages for bulk stores have no barriers.
+    A stage in shared memory contains its fields and its barriers, so a role
+    needs a single address per stage. If `async_threads` empty stages that
+    copies fill, the barriers follow all stages, at a distance that is a shift
+    of the distance of stages. Stages for bulk stores have no barriers.
 
     Example:
 
@@ -109,11 +110,11 @@ def MXBar_PlacedRingOp : MXBar_Op<"placed_ring", [
 def MXBar_TensorMemoryOp : MXBar_NamedOp<"tensor_memory", "tmem", [
     HasParent<"::mx::mxgpu::KernelOp">,
     MemoryEffects<[MemWrite<MXGPU_TensorMemory>]>]> {
-  let summary = "first column (i32) of the tensor memory of the kernel";
+  let summary = "return the first column (i32) of the kernel's tensor memory";
   let description = [{
-    Before the roles begin, `warp` allocates `columns` columns, whose address is
-    stored at byte `slot` of shared memory; after the roles it frees them (PTX
-    ISA, tcgen05.alloc and tcgen05.dealloc).
+    Before the roles, `warp` allocates `columns` columns and stores their
+    address at byte `slot` of shared memory. After the roles, the same warp
+    frees them (PTX ISA, tcgen05.alloc and tcgen05.dealloc).
 
     Example:
 
@@ -131,7 +132,7 @@ def MXBar_TensorMemoryOp : MXBar_NamedOp<"tensor_memory", "tmem", [
 }
 
 def MXBar_BufferAddressOp : MXBar_Op<"buffer_address", [Pure]> {
-  let summary = "address of a buffer in shared memory";
+  let summary = "return the address of a buffer in shared memory";
   let arguments = (ins MXGPU_BufferType:$buffer);
   let results = (outs AnyType:$pointer);
   let assemblyFormat = "$buffer attr-dict `:` type($buffer) `->` type($pointer)";
@@ -145,10 +146,9 @@ def MXBar_GetStageOp : MXBar_Op<"get_stage", [
     Pure, MXGPU_NamesResult,
     TypesMatchWith<"stage belongs to the ring", "ring", "stage",
                    "::mx::mxgpu::StageType::get($_self.getContext(), ::llvm::cast<::mx::mxgpu::RingType>($_self))">]> {
-  let summary = "the stage of a ring with a given number";
+  let summary = "return the stage of a ring with a given number";
   let description = [{
-    A number equal to the number of stages stands for the end, after the last
-    stage.
+    The number of stages denotes the end of the ring, after the last stage.
 
     Example:
 
@@ -165,10 +165,10 @@ def MXBar_GetStageOp : MXBar_Op<"get_stage", [
 def MXBar_AdvanceOp : MXBar_Op<"advance", [
     Pure, MXGPU_NamesResult,
     AllTypesMatch<["stage", "first", "end", "next_stage"]>]> {
-  let summary = "the next stage, and the parity to wait for there";
+  let summary = "return the next stage and its parity";
   let description = [{
-    After the last stage comes `first`, and the parity flips (CUTLASS,
-    PipelineState). `first` and `end` are values, so that a role keeps them in
+    The last stage is followed by `first`, with the parity flipped (CUTLASS,
+    PipelineState). `first` and `end` are operands, so roles keep them in
     registers.
 
     Example:
@@ -187,11 +187,11 @@ def MXBar_AdvanceOp : MXBar_Op<"advance", [
 
 def MXBar_PreviousStageOp : MXBar_Op<"previous_stage", [
     Pure, MXGPU_NamesResult, AllTypesMatch<["stage", "previous"]>]> {
-  let summary = "the stage before, and the parity to wait for there";
+  let summary = "return the previous stage and its parity";
   let description = [{
-    The inverse of `mxbar.advance` for a ring of two stages: before stage 0 comes
-    stage 1 of the previous round. The producer of accumulators that overlap
-    waits for the release of the stage before.
+    Inverse of `mxbar.advance` for a ring of two stages: the predecessor of
+    stage 0 is stage 1 of the previous round. The producer of overlapping
+    accumulators waits for the release of the previous stage.
 
     Example:
 
@@ -206,12 +206,12 @@ def MXBar_PreviousStageOp : MXBar_Op<"previous_stage", [
 
 def MXBar_NextStageOp : MXBar_NamedOp<"next_stage", "next", [
     Pure, SameOperandsAndResultType]> {
-  let summary = "the next stage of a ring without barriers";
+  let summary = "return the next stage of a ring without barriers";
   let description = [{
-    After the last stage comes stage 0. As many steps as there are stages lead
-    back to the start: a region or a loop with a multiple of that many steps ends
-    at the stage with which it began. Steps on the way stay: folded to its first
-    name, a stage would keep its addresses in registers until it comes back.
+    The last stage is followed by stage 0, so a region or loop ends at its
+    initial stage if its number of steps is a multiple of the ring size. Folding
+    removes such full rounds. Partial rounds are kept, because a stage folded to
+    its first name would keep its addresses in registers until its next use.
   }];
   let arguments = (ins MXGPU_StageType:$stage);
   let results = (outs MXGPU_StageType:$next);
@@ -224,11 +224,11 @@ def MXBar_NextStageOp : MXBar_NamedOp<"next_stage", "next", [
 def MXBar_StageBuffersOp : MXBar_Op<"stage_buffers", [
     Pure, MXGPU_NamesResult, AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<InferTypeOpInterface, ["inferReturnTypes"]>]> {
-  let summary = "views of the buffers of a stage";
+  let summary = "return views of the buffers of a stage";
   let description = [{
-    `tensor_memory` is the first column of the kernel's tensor memory, given if
-    the ring is in tensor memory; `warp` is the number of the warp in its role,
-    given if each warp has its own stages.
+    `tensor_memory` is the first column of the kernel's tensor memory, for a
+    ring in tensor memory. `warp` is the number of the warp in its role, for a
+    ring with private stages of each warp.
 
     Example:
 
@@ -248,10 +248,10 @@ def MXBar_StageBuffersOp : MXBar_Op<"stage_buffers", [
 
 def MXBar_StageBarriersOp : MXBar_Op<"stage_barriers", [
     Pure, MXGPU_NamesResult]> {
-  let summary = "the barriers of a stage";
+  let summary = "return the barriers of a stage";
   let description = [{
-    A phase of the first barrier completes when the stage is full, a phase of
-    the second when it is empty (PTX ISA, mbarrier).
+    A phase of the first barrier completes when the stage is full, and a phase
+    of the second barrier when it is empty (PTX ISA, mbarrier).
 
     Example:
 
@@ -271,14 +271,14 @@ def MXBar_StageBarriersOp : MXBar_Op<"stage_barriers", [
 //===----------------------------------------------------------------------===//
 
 def MXBar_LeaderBarrierOp : MXBar_Op<"leader_barrier", [Pure]> {
-  let summary = "the corresponding barrier in the leading CTA of the pair";
+  let summary = "return the corresponding barrier of the pair's leading CTA";
   let arguments = (ins MXBar_LocalBarrier:$barrier);
   let results = (outs MXBar_PairBarrier:$leader);
   let assemblyFormat = "$barrier attr-dict";
   let hasVerifier = 0;
 }
 
-/// Waits and arrivals order accesses to the memory that a barrier guards.
+/// Wait or arrival, which orders accesses to the memory guarded by a barrier.
 class MXBar_BarrierOp<string mnemonic, list<Trait> traits = []>
     : MXBar_Op<mnemonic, traits # [MemoryEffects<[
         MemRead<MXGPU_Barriers>, MemWrite<MXGPU_Barriers>,
@@ -288,11 +288,11 @@ class MXBar_BarrierOp<string mnemonic, list<Trait> traits = []>
 }
 
 def MXBar_WaitOp : MXBar_BarrierOp<"wait"> {
-  let summary = "wait until the phase with a given parity has completed";
+  let summary = "wait for the completion of a phase with a given parity";
   let description = [{
-    A parity (i32) of 1 stands for the phase before the first, which counts as
-    complete. With `pair`, what both CTAs of a pair did before they arrived is
-    visible afterwards (PTX ISA, mbarrier.try_wait).
+    A parity (i32) of 1 selects the phase before the first, which counts as
+    complete. With `pair`, writes of both CTAs before their arrivals are visible
+    afterwards (PTX ISA, mbarrier.try_wait).
 
     Example:
 
@@ -307,15 +307,15 @@ def MXBar_WaitOp : MXBar_BarrierOp<"wait"> {
 def MXBar_ArriveOp : MXBar_BarrierOp<"arrive"> {
   let summary = "arrive at a barrier";
   let description = [{
-    It arrives `count` times, by default once. With `expect` the phase also
-    waits for that many bytes of asynchronous copies (PTX ISA,
-    mbarrier.arrive.expect_tx). With `both` it arrives at the corresponding
+    Arrives `count` times, once by default. With `expect` the phase also waits
+    for that many bytes of asynchronous copies (PTX ISA,
+    mbarrier.arrive.expect_tx). With `both` the op arrives at the corresponding
     barriers of both CTAs of a pair.
 
-    With `of_async` the arrival at both orders only copies and matrix
-    instructions, whose completion the thread has waited for: accesses of the
-    threads are ordered for this CTA alone. (Order for a cluster is a fence of
-    the whole GPU in machine code.)
+    With `of_async` an arrival at both barriers orders only copies and matrix
+    instructions that the thread has waited for; accesses by threads are ordered
+    within this CTA alone. (Ordering them for the cluster compiles to a fence of
+    the whole GPU.)
 
     Examples:
 
@@ -338,9 +338,9 @@ def MXBar_ArriveOp : MXBar_BarrierOp<"arrive"> {
 }
 
 def MXBar_CommitOp : MXBar_BarrierOp<"commit"> {
-  let summary = "arrive when the MMAs and copies that this thread started have completed";
+  let summary = "arrive upon completion of this thread's MMAs and copies";
   let description = [{
-    With `pair` it arrives at the barriers of both CTAs (PTX ISA,
+    With `pair` the op arrives at the barriers of both CTAs (PTX ISA,
     tcgen05.commit).
   }];
   let arguments = (ins MXBar_LocalBarrier:$barrier, UnitAttr:$pair);
@@ -348,10 +348,10 @@ def MXBar_CommitOp : MXBar_BarrierOp<"commit"> {
 }
 
 def MXBar_RequestWorkTileOp : MXBar_BarrierOp<"request_work_tile"> {
-  let summary = "ask cluster launch control for a work tile";
+  let summary = "request a work tile from cluster launch control";
   let description = [{
-    The answer is written to `buffer` and completes on `barrier`, which expects
-    its bytes; with `pair` in both CTAs (PTX ISA,
+    The response is written to `buffer` and counted by `barrier`, which must
+    expect its bytes. With `pair` this happens in both CTAs (PTX ISA,
     clusterlaunchcontrol.try_cancel).
   }];
   let arguments = (ins MXGPU_BufferType:$buffer, MXBar_LocalBarrier:$barrier,
@@ -362,11 +362,11 @@ def MXBar_RequestWorkTileOp : MXBar_BarrierOp<"request_work_tile"> {
 }
 
 def MXBar_LoadBoxOp : MXBar_Op<"load_box", [AttrSizedOperandSegments]> {
-  let summary = "copy a box of a tensor into a buffer and count its bytes at a barrier";
+  let summary = "copy a box of a tensor into a buffer, counted by a barrier";
   let description = [{
-    An `mxgpu.tma_load` whose completion the phase of `barrier` counts (PTX ISA,
-    cp.async.bulk.tensor). Coordinates, `box`, `multicast` and `cache` are those
-    of `mxgpu.tma_load`.
+    Lowered form of `mxgpu.tma_load`; the copied bytes count at `barrier` (PTX
+    ISA, cp.async.bulk.tensor). Coordinates, `box`, `multicast` and `cache` are
+    defined as in `mxgpu.tma_load`.
 
     Example:
 
@@ -389,10 +389,10 @@ def MXBar_LoadBoxOp : MXBar_Op<"load_box", [AttrSizedOperandSegments]> {
 def MXBar_CopyToColumnsOp : MXBar_NamedOp<"copy_to_columns", "scales"> {
   let summary = "copy scale factors to columns of tensor memory";
   let description = [{
-    An `mxgpu.copy_scales` to columns from `column` on of the kernel's
-    `tensor_memory`; of several places, `place` (i32) is the number of the place
-    to use. With `pair` the tensor memories of both CTAs receive the copy (PTX
-    ISA, tcgen05.cp).
+    Lowered form of `mxgpu.copy_scales`, to columns from `column` on of
+    `tensor_memory`. With several locations, `place` (i32) selects one. With
+    `pair` the copy is written to the tensor memories of both CTAs (PTX ISA,
+    tcgen05.cp).
 
     Example:
 
@@ -418,8 +418,8 @@ def MXBar_ExchangePartialsOp : MXBar_NamedOp<"exchange_partials", "added", [
     MemoryEffects<[MemRead<MXGPU_SharedMemory>, MemWrite<MXGPU_SharedMemory>]>]> {
   let summary = "add the partial accumulators of a cluster through shared memory";
   let description = [{
-    An `mxgpu.add_partials` whose CTAs each write their partial accumulator to
-    byte `offset` of their shared memory.
+    Lowered form of `mxgpu.add_partials`, with partial accumulators at byte
+    `offset` of the shared memory of each CTA.
 
     Example:
 

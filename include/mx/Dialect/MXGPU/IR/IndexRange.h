@@ -1,8 +1,8 @@
-//===- IndexRange.h - Values that an index can have -------------*- C++ -*-===//
+//===- IndexRange.h - Ranges of index values --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What is known of constants and of counters of loops.
+// Ranges of constants and of loop counters.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,13 +14,13 @@
 
 namespace mx::mxgpu {
 
-/// First and last of the indices that a loop counts, and how far apart they
-/// are.
+/// Arithmetic progression of the values of a loop counter, with its first and
+/// last value.
 struct IndexRange {
   int64_t first, last, step;
 };
 
-/// The values of a constant, or of the counter of a loop with constant bounds.
+/// Returns the range of a constant or of a counter with constant bounds.
 std::optional<IndexRange> getIndexRange(mlir::Value value);
 
 } // namespace mx::mxgpu

@@ -1,10 +1,9 @@
-//===- KernelParameters.h - How a kernel is given its arguments -*- C++ -*-===//
+//===- KernelParameters.h - Kernel parameters -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The one place that knows how the arguments of an mxgpu.kernel become the
-// parameters of a function in PTX: the kernel takes them apart, hosts and
-// launch plans put them together.
+// Mapping from arguments of an mxgpu.kernel to parameters of the PTX function,
+// shared by the lowering of kernels, host code and launch plans.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,31 +14,30 @@
 
 namespace mx::mxgpu {
 
-/// One parameter: an argument itself, or a field of one that is a memref.
+/// One parameter: an argument, or a field of a memref argument.
 struct KernelParameter {
   enum Kind : uint8_t {
-    Number,    ///< a number, as it is; an index as i64
+    Number,    ///< scalar; an index is passed as i64
     TensorMap, ///< 128 bytes by value
-    Pointer,   ///< where the offset of a memref counts from
-    Size,      ///< of dimension `dim` of a memref, i64
-    Stride,    ///< of dimension `dim` of a memref, in elements, i64
-    Offset     ///< of a memref, in elements, i64
+    Pointer,   ///< base of a memref, before its offset
+    Size,      ///< size of dimension `dim` of a memref, i64
+    Stride,    ///< stride of dimension `dim` in elements, i64
+    Offset     ///< offset of a memref in elements, i64
   };
   Kind kind = Number;
   unsigned dim = 0;
 };
 
-/// Whether the elements of a memref lie side by side in the order of its
-/// dimensions, wherever in the buffer they begin.
+/// Returns true if the elements of a memref are contiguous and row-major, at
+/// any offset.
 bool isContiguous(mlir::MemRefType type);
 
-/// What a kernel takes for an argument of `type`: for a contiguous memref that
-/// begins somewhere in a buffer, one that begins where its pointer points to.
+/// Returns the parameter type of an argument. A contiguous memref is passed
+/// without its offset, which is added to the pointer.
 mlir::Type getParameterType(mlir::Type type);
 
-/// The parameters that carry an argument of `type`, in order: of a memref its
-/// pointer, and then what its type leaves open, which is sizes, strides and the
-/// offset.
+/// Returns the parameters of an argument in order: for a memref the pointer,
+/// then each dynamic size, stride and offset.
 llvm::SmallVector<KernelParameter> getKernelParameters(mlir::Type type);
 
 } // namespace mx::mxgpu

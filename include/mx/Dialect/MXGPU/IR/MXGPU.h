@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Declares the mxgpu dialect: the structure of one warp-specialized kernel and
-// its launch.
+// Declares the mxgpu dialect: warp-specialized kernels and their launches.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +37,7 @@
 #include "mx/Dialect/MXGPU/IR/MXGPUEnums.h.inc"
 
 namespace mx::mxgpu {
-/// Whether a kind is threads that arrive: their number follows it.
+/// Returns true if threads arrive, so a thread count follows the kind.
 inline bool hasThreads(AsyncKind asyncKind) {
   return asyncKind == AsyncKind::Threads ||
          asyncKind == AsyncKind::AsyncThreads;
@@ -48,8 +47,8 @@ class FragmentType;
 class MmaOp;
 class RasterAttr;
 
-/// What operations of a kernel read and write: the memories of its CTA, and the
-/// barriers by which roles hand stages to each other.
+/// Side-effect resources of a kernel: the memories of its CTA, and the barriers
+/// by which roles pass stages.
 struct SharedMemory : mlir::SideEffects::Resource::Base<SharedMemory> {
   llvm::StringRef getName() final { return "SharedMemory"; }
 };
@@ -66,12 +65,12 @@ struct Barriers : mlir::SideEffects::Resource::Base<Barriers> {
 #include "mx/Dialect/MXGPU/IR/MXGPUStrategyInterfaces.h.inc"
 
 namespace mx::mxgpu {
-/// The fields of a schedule by name, with their defaults; see ScheduleAttr.
+/// Fields of a schedule with their defaults; see ScheduleAttr.
 struct ScheduleFields {
   std::array<int64_t, 3> tile = {0, 0, 0};
-  /// 0: as many as fit, which mx-select-schedule counts.
+  /// 0 selects as many as fit, computed by mx-select-schedule.
   int64_t stages = 0;
-  /// Null where it is still open: the first that computes the matmul.
+  /// Null selects the first applicable strategy.
   StrategyAttrInterface strategy;
   Workspace workspace = Workspace::None;
   int64_t splitK = 1;
@@ -79,7 +78,7 @@ struct ScheduleFields {
   int64_t rasterGroup = 1;
   Epilogue epilogue = Epilogue::Direct;
   int64_t staging = 2;
-  /// Empty, or the registers of a thread of each role; see ScheduleAttr.
+  /// Registers per thread of each role, or empty; see ScheduleAttr.
   llvm::SmallVector<int64_t> registers;
   CacheHint l2A = CacheHint::None, l2B = CacheHint::None,
             l2Out = CacheHint::None;
@@ -98,85 +97,83 @@ struct ScheduleFields {
 
 namespace mx::mxgpu {
 
-/// Name of the attribute by which an `mx.matmul` carries its schedule.
+/// Attribute of an `mx.matmul`: the schedule.
 inline constexpr llvm::StringLiteral kScheduleAttrName = "mxgpu.schedule";
-/// The same of one whose sizes are known only at run time: an array of cases.
+/// Attribute of an `mx.matmul` with dynamic sizes: an array of cases.
 inline constexpr llvm::StringLiteral kSchedulesAttrName = "mxgpu.schedules";
-/// The same of an `mx.quantize` or `mx.dequantize`.
+/// Attribute of an `mx.quantize` or `mx.dequantize`.
 inline constexpr llvm::StringLiteral kQuantizeScheduleAttrName =
     "mxgpu.quantize_schedule";
-/// The same of an `scf.parallel` that becomes a kernel of this name.
+/// Attribute of an `scf.parallel`: the name of its kernel.
 inline constexpr llvm::StringLiteral kSimpleKernelAttrName =
     "mxgpu.simple_kernel";
 
-/// Most stages of a ring: more than any memory holds, few enough to add up.
+/// Upper limit of stages: exceeds any memory, but sums do not overflow.
 inline constexpr int64_t kMaxStages = 1024;
 
-/// What one access of a thread to shared memory moves at most.
+/// Largest access of a thread to shared memory.
 inline constexpr int64_t kChunkBytes = 16;
 
-/// Rows after which a swizzle repeats (PTX ISA, tensor swizzling modes).
+/// Period of a swizzle in rows (PTX ISA, tensor swizzling modes).
 inline constexpr int64_t kSwizzleRows = 8;
 
-/// Most rows of tiles in a band of a raster: no grid has more.
+/// Upper limit of tile rows in a raster band.
 inline constexpr int64_t kMaxRasterGroup = int64_t(1) << 20;
 
-/// The tensor core's operand type of `type`, or none.
+/// Returns the tensor core operand type of `type`, or none.
 std::optional<target::MmaType> getMmaType(mlir::Type type);
 
-/// Bits that an element takes in memory: those of 6 bits have a byte.
+/// Returns the bits of an element in memory: 8 for 6-bit elements.
 int64_t getStoredBits(mlir::Type element);
-/// Bits that an element of a buffer takes in shared memory: a padded one has a
-/// byte.
+/// Returns the bits of an element in shared memory: 8 for padded elements.
 int64_t getSharedBits(mlir::Type element, bool padded);
 
-/// Rows and columns of a fragment: a vector of one dimension is one row.
+/// Returns {rows, columns} of a fragment; a vector of rank 1 is one row.
 llvm::SmallVector<int64_t, 2> getFragmentShape(mlir::VectorType type);
 
-/// Whether scales in memory lie in tiles, else row by row.
+/// Returns true if scales in memory are tiled rather than row-major.
 inline bool hasScaleTiles(mlir::MemRefType scales) {
   return scales.getRank() == 2 + kScaleTileRank;
 }
-/// Rows and columns of the matrix of scale tiles that a buffer holds, or none.
+/// Returns the shape of the matrix of scale tiles in a buffer, or none.
 std::optional<std::pair<int64_t, int64_t>> getScaleTiles(BufferType buffer);
 
-/// What a ring calls the buffer of which `buffer` is a view, or an empty string
-/// where no take of a stage gave it.
+/// Returns the name of the ring buffer that `buffer` is a view of, or an empty
+/// string if `buffer` is not a result of an acquire or wait.
 llvm::StringRef getBufferName(mlir::Value buffer);
 
-/// Fails unless a copy of boxes of `map` can fill `buffer`, of several boxes
-/// the one with number `box`.
+/// Fails unless copies of boxes of `map` can fill `buffer`, which may contain
+/// several boxes selected by `box`.
 llvm::LogicalResult verifyLoad(mlir::Operation *op, TensorMapType map,
                                size_t coords, BufferType buffer,
                                mlir::Value box, bool multicast);
-/// Fails unless `buffer` holds the scale factors of `scales`.
 llvm::LogicalResult verifyScales(mlir::Operation *op, BufferType buffer,
                                  ScalesType scales);
 
-/// Whether the CTAs of the kernel around an operation come in pairs. False
-/// outside a kernel: functions that kernels become say it in each operation.
+/// Returns true if the enclosing kernel launches CTA pairs. Returns false
+/// outside of kernels: lowered functions mark each operation instead.
 bool isInPair(mlir::Operation *op);
-/// CTAs that share the reduction of a work tile of its kernel.
+/// Returns the number of CTAs that share the reduction of a work tile.
 int64_t getClusterSplits(mlir::Operation *op);
-/// Bytes of shared memory of a partial f32 accumulator.
+/// Returns the bytes of shared memory of a partial f32 accumulator.
 inline int64_t getPartialBytesOf(FragmentLayoutAttr layout) {
   return layout.getNumThreads() * layout.getNumValues() * 4;
 }
-/// Whether as many may: clusters of any chip have up to 8 CTAs.
+/// Returns true for a valid split count: clusters of every chip support 8 CTAs.
 inline bool isClusterSplitCount(int64_t count) {
   return count >= 2 && count <= 8;
 }
 
-/// Registers that are words of a thread's partial, and of a sum that CTAs share
-/// belong to one of them.
+/// Registers of a partial accumulator are exchanged in chunks. All registers of
+/// a chunk belong to the same CTA of a distributed sum.
 inline constexpr int64_t kPartialChunk = 4;
-/// The first of a thread's `count` registers that CTA `rank` of `ctas` has of
-/// a distributed sum.
+/// Returns the first of `count` registers that CTA `rank` of `ctas` adds in a
+/// distributed sum.
 inline int64_t getFirstOfShare(int64_t count, int64_t rank, int64_t ctas) {
   return count / kPartialChunk * rank / ctas * kPartialChunk;
 }
 
-/// The role that `op` is part of, or null.
+/// Returns the role that contains `op`, or null.
 inline RoleOp getRole(mlir::Operation *op) {
   return op->getParentOfType<RoleOp>();
 }

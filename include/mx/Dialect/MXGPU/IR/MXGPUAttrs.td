@@ -18,11 +18,12 @@ def MXGPU_ScaleRoundingAttr
 
 def MXGPU_RasterAttr : AttrDef<MXGPU_Dialect, "Raster"> {
   let mnemonic = "raster";
-  let summary = "order in which tiles are visited";
+  let summary = "order of work tiles";
   let description = [{
     - `linear`: row by row;
-    - `group_m(n)`: column by column within bands of n tile rows, so that tiles
-      that are computed at the same time share rows of A and of B;
+    - `columns`: column by column;
+    - `group_m(n)`: column by column within bands of n tile rows, so that
+      concurrent tiles share rows of A and columns of B;
     - `hilbert`: along a Hilbert curve, for grids of any size.
 
     Example: `#mxgpu.raster<group_m(8)>`.
@@ -32,7 +33,7 @@ def MXGPU_RasterAttr : AttrDef<MXGPU_Dialect, "Raster"> {
   let assemblyFormat = "`<` custom<RasterOrder>($order, $group) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// `linear`, `group_m(8)`, `hilbert`.
+    /// Parses the body, such as `linear`, `group_m(8)` or `hilbert`.
     static ::mlir::ParseResult parseBody(::mlir::AsmParser &parser,
                                          RasterAttr &raster);
     void printBody(::mlir::AsmPrinter &printer) const;
@@ -41,25 +42,25 @@ def MXGPU_RasterAttr : AttrDef<MXGPU_Dialect, "Raster"> {
 
 def MXGPU_ScheduleAttr : AttrDef<MXGPU_Dialect, "Schedule"> {
   let mnemonic = "schedule";
-  let summary = "all choices that define a matmul kernel";
+  let summary = "parameters of a matmul kernel";
   let description = [{
     Set by `mx-select-schedule`, or by hand as the attribute `mxgpu.schedule` of
-    an `mx.matmul`; copied to the kernel. Fields may be given in any order;
-    fields that are left out have the default below.
+    an `mx.matmul`, and copied to the kernel. Fields may appear in any order.
+    Omitted fields take the default in this table.
 
     | field | default | meaning |
     |---|---|---|
-    | `tile = [m, n, k]` | required | rows, columns and reduction elements of a work tile: the page of a strategy says which it takes |
+    | `tile = [m, n, k]` | required | rows, columns and reduction elements of a work tile; each strategy lists its tile sizes |
     | `stages = n` | as many as fit | stages of the ring between the loads and the tensor core |
-    | `strategy = #...` | the first that computes the matmul, with its defaults | how the matmul is computed, and what only such schedules have: `#mxgpu.tcgen05_block_scaled`, `#mxgpu.tcgen05_upcast_b`, `#mxgpu.wgmma_upcast_b`, `#mxgpu.wgmma_swap_ab`, `#mxgpu.wgmma_upcast_a` or `#mxgpu.wgmma_bf16` |
-    | `workspace = ...` | `none` | operands that are dequantized to bf16 in device memory before: `a`, `b` or `ab`; the other fields are those of the matmul that remains (sm_90a) |
-    | `split_k = n` | 1 | splits of the reduction, summed in a fixed order afterwards |
+    | `strategy = #...` | first applicable strategy, with its defaults | algorithm and its own fields: `#mxgpu.tcgen05_block_scaled`, `#mxgpu.tcgen05_upcast_b`, `#mxgpu.wgmma_upcast_b`, `#mxgpu.wgmma_swap_ab`, `#mxgpu.wgmma_upcast_a` or `#mxgpu.wgmma_bf16` |
+    | `workspace = ...` | `none` | operands dequantized to bf16 in device memory by a preceding kernel: `a`, `b` or `ab`; the other fields describe the remaining matmul (sm_90a) |
+    | `split_k = n` | 1 | splits of the reduction; partial results are summed in a fixed order |
     | `raster = ...` | `linear` | `linear`, `columns`, `group_m(n)` or `hilbert` |
     | `epilogue = ...` | `direct` | `direct` stores from registers, or `tma_store` through shared memory |
-    | `staging = n` | 2 | buffers of each epilogue warp for `tma_store` |
-    | `registers = [...]` | none | registers per thread, by `setmaxnreg`: of the epilogue and of the other roles; on sm_90a of those that multiply, that dequantize B (with `wgmma_upcast_b` alone), and that load; with `tcgen05_upcast_b` of the epilogue, of those that dequantize B, and of the other roles |
-    | `l2 = [a, b, out]` | `[none, none, none]` | what the L2 cache keeps of A, of B and of the result: `none`, `evict_first`, `evict_last`; the result's may be left out, and a quantized one has none |
-    | `pdl` | off | programmatic dependent launch: set-up runs while the previous kernel is still running |
+    | `staging = n` | 2 | staging buffers of each epilogue warp for `tma_store` |
+    | `registers = [...]` | none | registers per thread (`setmaxnreg`) for {epilogue, other roles}; on sm_90a for {MMA warpgroups, warpgroups that dequantize B (only `wgmma_upcast_b`), load warpgroup}; with `tcgen05_upcast_b` for {epilogue, warps that dequantize B, other roles} |
+    | `l2 = [a, b, out]` | `[none, none, none]` | L2 eviction priority of A, B and the result: `none`, `evict_first` or `evict_last`; the third is optional, and `none` for a quantized result |
+    | `pdl` | off | programmatic dependent launch: set-up overlaps the end of the previous kernel |
 
     Example: `#mxgpu.schedule<tile = [256, 256, 128], stages = 5, strategy =
     #mxgpu.tcgen05_block_scaled<ctas = 2, accumulators = 2, overlap = 64>,
@@ -79,8 +80,8 @@ def MXGPU_ScheduleAttr : AttrDef<MXGPU_Dialect, "Schedule"> {
     "::mx::mxgpu::CacheHint":$l2B,
     "::mx::mxgpu::CacheHint":$l2Out,
     "bool":$pdl);
-  // Written by hand: struct(...) has no flags without a value (pdl) and no field
-  // that sets several parameters (l2).
+  // struct(...) supports neither flags without a value (pdl) nor a field that
+  // sets several parameters (l2).
   let hasCustomAssemblyFormat = 1;
   let builders = [
     AttrBuilder<(ins "const ::mx::mxgpu::ScheduleFields &":$fields)>
@@ -93,9 +94,9 @@ def MXGPU_ScheduleAttr : AttrDef<MXGPU_Dialect, "Schedule"> {
     int64_t getClusterSplits() const {
       return getStrategy().getClusterSplit() ? getSplitK() : 1;
     }
-    /// All fields, to change some of them and build another schedule.
+    /// Returns all fields, as a starting point for a modified schedule.
     ::mx::mxgpu::ScheduleFields getFields() const;
-    /// Fails where they break a rule that needs neither types nor a chip.
+    /// Checks rules that depend on neither types nor the chip.
     static ::llvm::LogicalResult verifyFields(
         ::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError,
         const ::mx::mxgpu::ScheduleFields &fields);
@@ -104,18 +105,18 @@ def MXGPU_ScheduleAttr : AttrDef<MXGPU_Dialect, "Schedule"> {
 
 def MXGPU_ScheduleCaseAttr : AttrDef<MXGPU_Dialect, "ScheduleCase"> {
   let mnemonic = "schedule_case";
-  let summary = "a schedule for some sizes of a matmul";
+  let summary = "schedule for a range of matmul sizes";
   let description = [{
-    An element of the attribute `mxgpu.schedules` of an `mx.matmul` whose sizes
-    are known only at run time: the schedule of matmuls of up to `max_m` rows,
-    `max_n` columns (of all B matrices), `max_k` elements of the reduction and
-    `max_groups` expert groups, as far as these are given. The first case that the
-    sizes fit is the one that runs; the last has no limit. Rows are those of all
-    groups together, with the padding of matrices that are masked. Several cases
-    may have the same schedule, which is then one kernel.
+    Element of the attribute `mxgpu.schedules` of an `mx.matmul` with dynamic
+    sizes. The case applies to matmuls of up to `max_m` rows, `max_n` columns
+    (of all B matrices), `max_k` reduction elements and `max_groups` expert
+    groups; an omitted limit is unbounded. The first applicable case runs, and
+    the last case is unlimited. `max_m` counts the rows of all expert groups,
+    including the padding of masked matrices. Cases with equal schedules share
+    one kernel.
 
-    Set by `mx-select-schedule`, or by hand; `mx-expand-schedules` turns it into
-    branches.
+    Set by `mx-select-schedule`, or by hand. `mx-expand-schedules` replaces the
+    cases by branches.
 
     Example: `mxgpu.schedules = [#mxgpu.schedule_case<max_m = 64, schedule =
     #mxgpu.schedule<tile = [64, 256, 128]>>, #mxgpu.schedule_case<schedule =
@@ -129,7 +130,6 @@ def MXGPU_ScheduleCaseAttr : AttrDef<MXGPU_Dialect, "ScheduleCase"> {
     "::mx::mxgpu::ScheduleAttr":$schedule);
   let assemblyFormat = "`<` struct(params) `>`";
   let extraClassDeclaration = [{
-    /// Whether it has a limit.
     bool isLimited() const;
   }];
   let genVerifyDecl = 1;
@@ -137,23 +137,23 @@ def MXGPU_ScheduleCaseAttr : AttrDef<MXGPU_Dialect, "ScheduleCase"> {
 
 def MXGPU_QuantizeScheduleAttr : AttrDef<MXGPU_Dialect, "QuantizeSchedule"> {
   let mnemonic = "quantize_schedule";
-  let summary = "all choices that define a quantizer's kernel";
+  let summary = "parameters of a quantizer kernel";
   let description = [{
     Set by `mx-select-quantize-schedule`, or by hand as the attribute
-    `mxgpu.quantize_schedule` of an `mx.quantize` or `mx.dequantize`; copied to
-    the kernel.
+    `mxgpu.quantize_schedule` of an `mx.quantize` or `mx.dequantize`, and copied
+    to the kernel.
 
     | field | default | meaning |
     |---|---|---|
-    | `tile = [m, n]` | required | rows and columns of the input that a CTA processes at a time, multiples of 128 |
-    | `threads = n` | required | threads of a CTA that quantize, whole warps for each axis |
-    | `vector = n` | 16 | consecutive elements that a thread holds: 8, 16, or 32 if it holds whole blocks |
-    | `stage_rows = n` | all rows of the tile | rows of the tile in a stage of the ring |
-    | `stages = n` | 1 | stages of the ring between loads and threads, for kernels that load through shared memory |
-    | `raster = ...` | `linear` | order of the tiles: `linear`, `columns`, `group_m(n)` or `hilbert` |
-    | `ctas = n` | 1 | CTAs that share an SM: limits the registers of a thread |
-    | `atomic_counter` | `false` | launches only as many CTAs as fit, which get further tile numbers from an atomic counter, instead of a CTA for each tile |
-    | `input_stages = n` | 0 | stages of a ring by which bulk copies bring the inputs of a prologue to the threads that compute it; with 0 these threads read memory |
+    | `tile = [m, n]` | required | rows and columns of an input tile, multiples of 128 |
+    | `threads = n` | required | quantizing threads of a CTA, in whole warps for each axis |
+    | `vector = n` | 16 | consecutive elements per thread: 8, 16, or 32 for whole blocks |
+    | `stage_rows = n` | all rows of the tile | tile rows in each stage of the ring |
+    | `stages = n` | 1 | stages of the ring between loads and quantizing threads, for kernels that load through shared memory |
+    | `raster = ...` | `linear` | order of tiles: `linear`, `columns`, `group_m(n)` or `hilbert` |
+    | `ctas = n` | 1 | CTAs per SM, which limits the registers of a thread |
+    | `atomic_counter` | `false` | launch only resident CTAs, which take further tiles from an atomic counter, instead of a CTA for each tile |
+    | `input_stages = n` | 0 | stages of the ring that bulk copies fill with the inputs of a fused prologue; with 0 the threads load these inputs from global memory |
 
     Example: `#mxgpu.quantize_schedule<tile = [128, 128], threads = 512, vector
     = 16, ctas = 2>`.
@@ -182,7 +182,6 @@ def MXGPU_QuantizeScheduleAttr : AttrDef<MXGPU_Dialect, "QuantizeSchedule"> {
                $ctas, custom<Raster>($raster), $atomic_counter, $input_stages) `>`
   }];
   let extraClassDeclaration = [{
-    /// Rows in a stage of the ring.
     int64_t getRowsPerStage() const { return getStageRows() ? getStageRows() : getTile()[0]; }
   }];
   let genVerifyDecl = 1;

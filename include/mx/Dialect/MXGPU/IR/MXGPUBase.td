@@ -1,4 +1,4 @@
-//===- MXGPUBase.td - What all operations of mxgpu share ---*- tablegen -*-===//
+//===- MXGPUBase.td - Base classes of mxgpu operations -----*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -19,27 +19,27 @@ include "mx/Dialect/MXGPU/IR/MXGPUAttrs.td"
 include "mx/Dialect/MXGPU/IR/MXGPUMma.td"
 include "mx/Dialect/MXGPU/IR/MXGPUTypes.td"
 
-/// Most operations have constraints that types and traits cannot express.
+/// Base class of operations. Most constraints exceed types and traits.
 class MXGPU_Op<string opMnemonic, list<Trait> traits = []>
     : Op<MXGPU_Dialect, opMnemonic, traits> {
   let hasVerifier = 1;
 }
 
-/// Resources that operations read and write besides the memory of memrefs.
-/// Acquiring or releasing a stage transfers ownership of the ring's buffers, so
-/// nothing moves across it.
+/// Side-effect resources besides the memory of memrefs. Acquiring or releasing
+/// a stage transfers ownership of the ring's buffers, so no access moves across
+/// it.
 def MXGPU_SharedMemory : Resource<"::mx::mxgpu::SharedMemory">;
 def MXGPU_TensorMemory : Resource<"::mx::mxgpu::TensorMemory">;
 def MXGPU_Barriers : Resource<"::mx::mxgpu::Barriers">;
 
-/// Operations that name their results, or the arguments of their bodies, to
-/// make a printed kernel readable.
+/// Interfaces that make printed kernels readable by naming results or block
+/// arguments.
 def MXGPU_NamesResult
     : DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>;
 def MXGPU_NamesBlockArguments
     : DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>;
 
-/// An operation whose result is printed under the name `result`.
+/// Operation with the result printed as `%result`.
 class MXGPU_NamedOp<string mnemonic, string result, list<Trait> traits = []>
     : MXGPU_Op<mnemonic, traits # [MXGPU_NamesResult]> {
   let extraClassDefinition = [{

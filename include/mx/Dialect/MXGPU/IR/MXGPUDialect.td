@@ -10,16 +10,16 @@ include "mlir/IR/DialectBase.td"
 def MXGPU_Dialect : Dialect {
   let name = "mxgpu";
   let cppNamespace = "::mx::mxgpu";
-  let summary = "Warp-specialized GPU kernels, as you would draw them on a whiteboard";
+  let summary = "Warp-specialized GPU kernels built from roles and rings of buffers";
   let description = [{
-    The `mxgpu` dialect says **how** one kernel runs: which roles its warps
-    have, which rings of buffers connect the roles, how work is divided, and
-    what each role does with a stage of a ring. Barriers, parities, expected
-    byte counts, fences and addresses do not appear: they follow from the rings'
-    types, and `mxgpu-lower-rings` creates them, in `mxbar`.
+    The `mxgpu` dialect describes **how** one kernel runs: the roles of its
+    warps, the rings of buffers between roles, the division of work, and the
+    computation of each role on a stage of a ring. Barriers, parities, expected
+    byte counts, fences and addresses are implied by the types of the rings. The
+    pass `mxgpu-lower-rings` makes them explicit, as operations of `mxbar`.
 
-    A kernel is a symbol in a `gpu.module`; the host part is
-    `mxgpu.encode_tensor_map` and `mxgpu.launch`.
+    A kernel is a symbol in a `gpu.module`. The host creates its tensor maps
+    with `mxgpu.encode_tensor_map` and starts it with `mxgpu.launch`.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::gpu::GPUDialect"];

@@ -26,7 +26,7 @@ def MXGPU_Space : MXGPU_I32Enum<"Space", "memory of a ring's buffer", [
       I32EnumAttrCase<"Tmem", 1, "tmem">]>;
 
 def MXGPU_AsyncKind : MXGPU_I32Enum<"AsyncKind",
-    "what fills or empties the stages of a ring", [
+    "mechanism that fills or empties the stages of a ring", [
       I32EnumAttrCase<"BulkCopy", 0, "bulk_copy">,
       I32EnumAttrCase<"MmaCommit", 1, "mma_commit">,
       I32EnumAttrCase<"Threads", 2, "threads">,
@@ -43,31 +43,31 @@ def MXGPU_Scope : MXGPU_I32Enum<"Scope", "CTAs that share a ring's stages", [
       I32EnumAttrCase<"Warp", 2, "warp">]>;
 
 def MXGPU_TileLoop : MXGPU_I32Enum<"TileLoop",
-    "how a CTA gets its next work tile", [
+    "assignment of work tiles to CTAs", [
       I32EnumAttrCase<"Static", 0, "static">,
       I32EnumAttrCase<"Clc", 1, "clc">]>;
 def MXGPU_TileLoopAttr : EnumAttr<MXGPU_Dialect, MXGPU_TileLoop, "tile_loop">;
 
 def MXGPU_RasterOrder : MXGPU_I32Enum<"RasterOrder",
-    "order in which tiles are visited", [
+    "order of work tiles", [
       I32EnumAttrCase<"Linear", 0, "linear">,
       I32EnumAttrCase<"GroupM", 1, "group_m">,
       I32EnumAttrCase<"Hilbert", 2, "hilbert">,
       I32EnumAttrCase<"Columns", 3, "columns">]>;
 
-def MXGPU_Epilogue : MXGPU_I32Enum<"Epilogue", "how results reach memory", [
+def MXGPU_Epilogue : MXGPU_I32Enum<"Epilogue", "path of results to memory", [
       I32EnumAttrCase<"Direct", 0, "direct">,
       I32EnumAttrCase<"TmaStore", 1, "tma_store">]>;
 
 def MXGPU_Workspace : MXGPU_I32Enum<"Workspace",
-    "operands that a kernel of its own dequantizes to device memory", [
+    "operands that a separate kernel dequantizes to device memory", [
       I32EnumAttrCase<"None", 0, "none">,
       I32EnumAttrCase<"A", 1, "a">,
       I32EnumAttrCase<"B", 2, "b">,
       I32EnumAttrCase<"AB", 3, "ab">]>;
 
 def MXGPU_ReduceKind : MXGPU_I32Enum<"ReduceKind",
-    "how two values are combined", [
+    "combining operation of a reduction", [
       I32EnumAttrCase<"Add", 0, "add">,
       I32EnumAttrCase<"Maximum", 1, "maximum">,
       I32EnumAttrCase<"Minimum", 2, "minimum">]>;
@@ -75,7 +75,7 @@ def MXGPU_ReduceKindAttr
     : EnumAttr<MXGPU_Dialect, MXGPU_ReduceKind, "reduce_kind">;
 
 def MXGPU_CacheHint : MXGPU_I32Enum<"CacheHint",
-    "what the L2 cache keeps (PTX ISA, Cache Eviction Priority Hints)", [
+    "L2 eviction priority (PTX ISA, Cache Eviction Priority Hints)", [
       I32EnumAttrCase<"None", 0, "none">,
       I32EnumAttrCase<"EvictFirst", 1, "evict_first">,
       I32EnumAttrCase<"EvictLast", 2, "evict_last">]>;
@@ -83,7 +83,7 @@ def MXGPU_CacheHintAttr
     : EnumAttr<MXGPU_Dialect, MXGPU_CacheHint, "cache_hint">;
 
 def MXGPU_L2Promotion : MXGPU_I32Enum<"L2Promotion",
-    "how much the L2 cache fetches at a time (CUDA Driver API, "
+    "size of fetches into the L2 cache (CUDA Driver API, "
     "CUtensorMapL2promotion)", [
       I32EnumAttrCase<"None", 0, "none">,
       I32EnumAttrCase<"B64", 1, "b64">,

@@ -1,4 +1,4 @@
-//===- MXGPUFragmentOps.td - What threads hold of tiles ----*- tablegen -*-===//
+//===- MXGPUFragmentOps.td - Fragments and epilogues -------*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -11,11 +11,11 @@ include "mx/Dialect/MXGPU/IR/MXGPUBase.td"
 // Epilogue
 //===----------------------------------------------------------------------===//
 
-/// An operation on what the calling threads hold of a matrix.
+/// Pure operation on a fragment or on the calling thread's share of it.
 class MXGPU_FragmentOp<string mnemonic, list<Trait> traits = []>
     : MXGPU_Op<mnemonic, !listconcat([Pure], traits)>;
 
-/// Where one of the thread's rows or runs lies in the matrix.
+/// Matrix coordinate of one of the thread's rows or runs.
 class MXGPU_CoordinateOp<string mnemonic> : MXGPU_FragmentOp<mnemonic> {
   let arguments = (ins I64Attr:$number, TypeAttrOf<MXGPU_FragmentType>:$fragment);
   let results = (outs Index:$result);
@@ -23,9 +23,9 @@ class MXGPU_CoordinateOp<string mnemonic> : MXGPU_FragmentOp<mnemonic> {
 }
 
 def MXGPU_FragmentRowOp : MXGPU_CoordinateOp<"fragment_row"> {
-  let summary = "the matrix row of one of the rows that a thread holds";
+  let summary = "return the matrix row of a thread's row";
   let description = [{
-    Rows of a thread are numbered from the one of its register 0.
+    Rows of a thread are numbered from the row of register 0.
 
     Example:
 
@@ -36,10 +36,10 @@ def MXGPU_FragmentRowOp : MXGPU_CoordinateOp<"fragment_row"> {
 }
 
 def MXGPU_FragmentColumnOp : MXGPU_CoordinateOp<"fragment_column"> {
-  let summary = "the matrix column where a run of a thread's row begins";
+  let summary = "return the first matrix column of a thread's run";
   let description = [{
-    Runs are numbered from the one of register 0, and are the same in each of
-    the thread's rows.
+    Runs of adjacent columns are numbered from the run of register 0, and are
+    the same for all rows of the thread.
 
     Example:
 
@@ -51,12 +51,11 @@ def MXGPU_FragmentColumnOp : MXGPU_CoordinateOp<"fragment_column"> {
 }
 
 def MXGPU_ToRowsOp : MXGPU_FragmentOp<"to_rows"> {
-  let summary = "the rows that a thread holds, as vectors";
+  let summary = "convert a fragment to vectors, one for each row of a thread";
   let description = [{
-    A vector for each of the thread's rows, with its columns in ascending order,
-    run after run.
+    Each vector contains the columns of a row in ascending order.
 
-    Example: accumulators of wgmma.
+    Example: accumulator of wgmma.
 
     ```mlir
     %rows:2 = mxgpu.to_rows %accumulator
@@ -76,9 +75,9 @@ def MXGPU_ToRowsOp : MXGPU_FragmentOp<"to_rows"> {
 }
 
 def MXGPU_FromRowsOp : MXGPU_FragmentOp<"from_rows"> {
-  let summary = "a fragment from the rows that each thread holds";
+  let summary = "convert the rows of a thread to a fragment";
   let description = [{
-    The reverse of `mxgpu.to_rows`.
+    Inverse of `mxgpu.to_rows`.
 
     Example:
 
@@ -92,11 +91,11 @@ def MXGPU_FromRowsOp : MXGPU_FragmentOp<"from_rows"> {
 }
 
 def MXGPU_ExtractColumnsOp : MXGPU_FragmentOp<"extract_columns"> {
-  let summary = "some columns of a fragment";
+  let summary = "extract adjacent columns of a fragment";
   let description = [{
-    The columns from `column` on, a multiple of those that the result has.
-    Registers have no addresses: the column must be a constant when the
-    operation is lowered, and `mxgpu-unroll-fragments` unrolls loops around it.
+    Returns columns from `column` on, a multiple of the column count of the
+    result. Registers are not addressable, so the column must be a constant when
+    the op is lowered; `mxgpu-unroll-fragments` unrolls the loops around it.
 
     Example:
 
@@ -112,7 +111,7 @@ def MXGPU_ExtractColumnsOp : MXGPU_FragmentOp<"extract_columns"> {
 }
 
 def MXGPU_ZeroFragmentOp : MXGPU_FragmentOp<"zero_fragment"> {
-  let summary = "a fragment of zeros";
+  let summary = "create a fragment of zeros";
   let description = [{
     Example:
 
@@ -126,12 +125,12 @@ def MXGPU_ZeroFragmentOp : MXGPU_FragmentOp<"zero_fragment"> {
 }
 
 def MXGPU_LoadAccumulatorOp : MXGPU_NamedOp<"load_accumulator", "fragment"> {
-  let summary = "read columns of an accumulator in tensor memory";
+  let summary = "load columns of an accumulator from tensor memory";
   let description = [{
-    The columns from `column` on, all rows of them: a row for each of the role's
-    threads (tensor memory's 32x32b access: a warp reads its own 32 lanes, one
-    lane a thread; PTX ISA, tcgen05 data movement shape .32x32b). With `empty`
-    true the accumulator was never written, and the elements are zero.
+    Loads columns from `column` on, one row for each thread of the role. A warp
+    reads its own 32 lanes, one lane per thread (PTX ISA, tcgen05 data movement
+    shape .32x32b). If `empty` is true the accumulator was never written, and
+    the elements are zero.
 
     Example:
 
@@ -149,17 +148,17 @@ def MXGPU_LoadAccumulatorOp : MXGPU_NamedOp<"load_accumulator", "fragment"> {
 }
 
 def MXGPU_EpilogueColumnOp : MXGPU_Op<"epilogue_column", [Pure]> {
-  let summary = "column of an accumulator that is read at a given place";
+  let summary = "return the accumulator column at a position of the read order";
   let description = [{
-    Accumulators that overlap are read beginning with the columns that they
-    share, so that the next one can be written soon (`mxgpu-overlap-epilogues`):
-    place 0 is the first shared column, wherever it lies in this stage. The
-    columns from place `overlap` on may be read after the stage is released.
-    Without overlap column and place are the same.
+    Overlapping accumulators are read from their shared columns on, so that the
+    next accumulator can be written early (`mxgpu-overlap-epilogues`). Place 0
+    is the first shared column, which depends on the stage. Columns from place
+    `overlap` on may be read after the release of the stage. Without overlap,
+    the column equals the place.
 
-    Of an accumulator in `num_b`, each of as many adjacent columns, which are
-    read together, this is the column of `b`: that of the matrix which has the
-    shared columns, and the same of the others.
+    An accumulator of `num_b` matrices B with equal column counts is read at the
+    same column of each. The op returns the column in matrix `b`: the column in
+    the matrix with the shared columns determines the columns in the others.
 
     Examples:
 
@@ -176,26 +175,25 @@ def MXGPU_EpilogueColumnOp : MXGPU_Op<"epilogue_column", [Pure]> {
     $stage `,` $place (`b` $b^)? (`of` $num_b^)? attr-dict `:` type($stage)
   }];
   let extraClassDeclaration = [{
-    /// Columns of a matrix.
+    /// Columns of each matrix B.
     int64_t getWidth();
-    /// Whether the place is known to be after the shared columns, or among
-    /// them.
+    /// Return true if the place is provably after, or among, the shared
+    /// columns.
     bool isRest();
     bool isShared();
   }];
 }
 
 def MXGPU_StoreFragmentOp : MXGPU_Op<"store_fragment"> {
-  let summary = "write consecutive elements of a row, as far as they exist";
+  let summary = "store consecutive elements of a row within bounds";
   let description = [{
-    A thread for which `when` holds writes row `row`, columns `column` and
-    following, as far as `dest` has such columns; any alignment of rows is
-    taken. With `aligned(n)` all the columns exist, and the first of them starts
-    at a multiple of n bytes, 4, 8, 16 or 32: the elements are written n bytes at a
-    time, without taking place in the L1 cache. With `add` elements of f32 are
-    added to those that `dest` holds, in one piece each, so that rows of several
-    threads may be the same (PTX ISA, red). `cache` says what the L2 cache should
-    keep.
+    If `when` holds for a thread, the thread writes row `row` from column
+    `column` on, up to the last column of `dest`, at any alignment. `aligned(n)`
+    asserts that all columns exist and that the first is aligned to n bytes (4,
+    8, 16 or 32); elements are then written n bytes at a time, without
+    allocation in the L1 cache. With `add`, f32 elements are added atomically to
+    `dest`, so threads may share rows (PTX ISA, red). `cache` sets the L2
+    eviction priority.
 
     Example:
 
@@ -217,13 +215,12 @@ def MXGPU_StoreFragmentOp : MXGPU_Op<"store_fragment"> {
 }
 
 def MXGPU_LoadSharedOp : MXGPU_NamedOp<"load_shared", "fragment"> {
-  let summary = "read a fragment of a tile in shared memory";
+  let summary = "load a vector from a tile in shared memory";
   let description = [{
-    The thread reads the rows and columns of its result's shape that begin at
-    `row` and `column`, multiples of that shape, where the swizzle has put them.
-    A vector of one dimension is part of one row. Panels of a buffer are one
-    matrix: panel i holds the i-th slice of each row. With `rows(n)` rows from n
-    on, a signed number, are zeros, whatever they hold.
+    Loads a box of the result's shape at `row` and `column`, multiples of that
+    shape, and undoes the swizzle. A vector of rank 1 is part of one row. Panels
+    of a buffer form one matrix: panel i is the i-th slice of each row. With
+    `rows(n)`, a signed number, rows from n on are returned as zeros.
 
     Example: 32 elements of a row; 32 rows of two columns.
 
@@ -243,20 +240,18 @@ def MXGPU_LoadSharedOp : MXGPU_NamedOp<"load_shared", "fragment"> {
 }
 
 def MXGPU_StoreSharedOp : MXGPU_Op<"store_shared", [AttrSizedOperandSegments]> {
-  let summary = "write what threads hold into a buffer";
+  let summary = "store fragments or vectors to shared memory";
   let description = [{
-    Of a fragment each thread writes what it holds, permuted as the buffer's
-    swizzle says. The ring is either a warp's own (`scope = warp`), and the
-    buffer has the rows of a warp; or that of all threads of a role
-    (`scope = cta`, or `pair` for a role of both CTAs, each of which fills a
-    buffer), and the buffer, a matrix or panels of one, has the fragment's
-    shape.
+    Each thread stores its share of a fragment, permuted by the swizzle of the
+    buffer. The ring belongs to a warp (`scope = warp`), with a buffer of the
+    warp's rows, or to all threads of a role (`scope = cta`, or `pair` for a
+    role of both CTAs, each of which fills a buffer). In the latter case the
+    buffer, a matrix or panels of a matrix, has the fragment's shape.
 
-    With `at` each thread writes a vector, whose first element has that row
-    and column, multiples of the vector's shape. The ring is that of all
-    threads of a role.
+    With `at` each thread stores a vector at this row and column, multiples of
+    the vector's shape, to a ring of all threads of a role.
 
-    `thread` is as for `mxgpu.load_fragment`, of a fragment of a role.
+    For fragments of a role, `thread` is defined as in `mxgpu.load_fragment`.
 
     Examples:
 
@@ -275,18 +270,18 @@ def MXGPU_StoreSharedOp : MXGPU_Op<"store_shared", [AttrSizedOperandSegments]> {
   let builders = [OpBuilder<(ins "::mlir::Value":$value, "::mlir::Value":$buffer,
                                  CArg<"::mlir::ValueRange", "{}">:$coords)>];
   let extraClassDeclaration = [{
-    /// Whether it writes a fragment that all threads of a role share.
+    /// Returns true for a fragment of all threads of a role.
     bool isOfRole();
   }];
 }
 
 def MXGPU_StoreScaleOp : MXGPU_Op<"store_scale"> {
-  let summary = "write one scale into a tile of scales in shared memory";
+  let summary = "store a scale to a scale tile in shared memory";
   let description = [{
-    The buffer is a tile of 128 rows by 4 scales, as the tensor core reads it:
-    the scale of row r and block b is byte `r % 32 * 16 + r / 32 * 4 + b` of
-    512 (PTX ISA, tcgen05 scale factor layouts). A buffer of `m x n x 512` bytes
-    is a matrix of such tiles.
+    The buffer is a tile of 128 rows by 4 scales in the layout of the tensor
+    core: the scale of row r and block b is byte `r % 32 * 16 + r / 32 * 4 + b`
+    of 512 (PTX ISA, tcgen05 scale factor layouts). A buffer of `m x n x 512`
+    bytes is a matrix of such tiles.
 
     Example:
 
@@ -303,12 +298,12 @@ def MXGPU_StoreScaleOp : MXGPU_Op<"store_scale"> {
 }
 
 def MXGPU_BulkStoreOp : MXGPU_Op<"bulk_store", [AttrSizedOperandSegments]> {
-  let summary = "copy a buffer to consecutive bytes of memory";
+  let summary = "copy a buffer to consecutive bytes of global memory";
   let description = [{
-    `coords` are where the bytes begin, the leading indices of `dest`; those
-    that are not given are 0. The stage is empty again when the copy has read it.
-    A buffer of several tiles is copied one `tile` at a time, and only `when` a
-    condition holds that the threads agree on.
+    `coords` are the leading indices of the first byte in `dest`; omitted
+    indices are 0. The stage becomes empty once the copy has read it. A buffer
+    of several tiles is copied one `tile` at a time. With `when` the copy is
+    conditional; the condition must be uniform over the threads.
 
     Example:
 
@@ -329,12 +324,12 @@ def MXGPU_BulkStoreOp : MXGPU_Op<"bulk_store", [AttrSizedOperandSegments]> {
 }
 
 def MXGPU_StoreRowsOp : MXGPU_Op<"store_rows"> {
-  let summary = "write the first rows of a buffer to a matrix";
+  let summary = "store the leading rows of a buffer to a matrix";
   let description = [{
-    The threads of the role write the first `rows` rows of the buffer, none if
-    that signed number is below 1, as far as they are in `dest`, to `dest`,
-    beginning at `coords`, if a condition holds that they agree on: for tiles
-    that a bulk copy would write too much of.
+    If the uniform condition holds, the threads of the role copy the first
+    `rows` rows of the buffer (a signed number; none if below 1) to `dest` at
+    `row` and `column`, clipped to the bounds of `dest`. Used for partial tiles,
+    which a bulk copy would overrun.
 
     Example:
 
@@ -355,21 +350,21 @@ def MXGPU_StoreRowsOp : MXGPU_Op<"store_rows"> {
 
 def MXGPU_TmaStoreOp : MXGPU_Op<"tma_store", [
     AttrSizedOperandSegments, MemoryEffects<[MemWrite]>]> {
-  let summary = "copy a buffer into a box of a tensor";
+  let summary = "copy a buffer to a box of a tensor";
   let description = [{
-    `coords` are the box's first element, outermost dimension first. What lies
-    outside the tensor is not written. With `add` the elements are added to
-    those of the tensor, each in one rounding. The stage is empty again when the
-    copy has read it. A buffer that holds several boxes, its panels or rows of
-    them, is copied one `box` at a time. There is a copy only `when` a condition holds that the
-    threads, or those of a warp with a ring of its own, agree on. The box of one
-    matrix of several has a leading 1 more than the buffer. `cache` says what the
-    L2 cache should keep.
+    `coords` is the first element of the box, outermost dimension first.
+    Elements outside the tensor are dropped. With `add` the elements are added
+    to the tensor, each with a single rounding. The stage becomes empty once the
+    copy has read it. A buffer of several boxes (panels, or rows of panels) is
+    copied one `box` at a time. With `when` the copy is conditional; the
+    condition must be uniform over the threads, or over a warp that owns the
+    ring. For one matrix of a batch the box has a leading dimension of 1 before
+    the dimensions of the buffer. `cache` sets the L2 eviction priority.
 
     Example:
 
     ```mlir
-    mxgpu.tma_store %c to %c[%row, %column] : !buffer, !mxgpu.tensor_map<32x32xf32, sw128>
+    mxgpu.tma_store %buffer to %map[%row, %column] : !buffer, !mxgpu.tensor_map<32x32xf32, sw128>
     ```
   }];
   let arguments = (ins Arg<MXGPU_BufferType, "", [MemRead<MXGPU_SharedMemory>]>:$buffer,

@@ -1,9 +1,9 @@
-//===- MXGPUFragmentViewOps.td - Operands from shared memory -*- tablegen -*-=//
+//===- MXGPUFragmentViewOps.td - Fragments of shared memory --*- tablegen -*-=//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What the threads of a role read of operands and their scales, as the layout
-// of a fragment says, and fragments under another layout.
+// Loads of operands and scales from shared memory to fragments, and changes of
+// fragment layouts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,26 +13,24 @@
 include "mx/Dialect/MXGPU/IR/MXGPUBase.td"
 
 def MXGPU_LoadFragmentOp : MXGPU_NamedOp<"load_fragment", "fragment"> {
-  let summary = "read a fragment from shared memory";
+  let summary = "load a fragment from shared memory";
   let description = [{
-    Each thread of the role reads the elements that the layout gives it, of the
-    box of the result's shape that begins at `row` and `column`, multiples of
-    that shape, where the swizzle has put them. Panels of a buffer are one
-    matrix: panel i holds the i-th slice of each row.
+    Each thread of the role loads its elements of a box of the result's shape at
+    `row` and `column`, multiples of that shape, and undoes the swizzle. Panels
+    of a buffer form one matrix: panel i is the i-th slice of each row.
 
-    The buffer has the fragment's elements, or is of bytes (i8), each of which
-    holds two elements of 4 bits, the first in its lower half, or one of 6 bits,
-    in the lower bits. Columns count elements. A run of adjacent columns is read
-    up to 16 bytes at a time.
+    The element type of the buffer is that of the fragment, or bytes (i8) with
+    two 4-bit elements (low half first) or one 6-bit element (low bits). Columns
+    count elements. Adjacent columns are loaded up to 16 bytes at a time.
 
-    `thread` is the number by which the layout knows the thread. Without it
-    `mxgpu-lower-coordinates` gives the thread's number within its role. Another
-    order of these numbers, the same wherever the fragment is read or written,
-    can keep accesses of adjacent threads out of each other's banks.
+    `thread` is the number of the thread in the layout. The default is the
+    number within the role, set by `mxgpu-lower-coordinates`. A different
+    numbering, used consistently for all loads and stores of the fragment, can
+    avoid bank conflicts of adjacent threads.
 
-    With `matrices` warps load rows of 16 bytes, 8 to 32 by each instruction,
-    and lanes get a word of each 8 (PTX ISA, ldmatrix): four lanes share a row,
-    and the lanes of a warp have 8. All lanes of a warp load together.
+    With `matrices`, warps load 8 to 32 rows of 16 bytes with each instruction,
+    and each lane receives a word of every 8 rows: four lanes share a row (PTX
+    ISA, ldmatrix). All lanes of a warp load together.
 
     Examples:
 
@@ -56,17 +54,16 @@ def MXGPU_LoadFragmentOp : MXGPU_NamedOp<"load_fragment", "fragment"> {
 }
 
 def MXGPU_RelabelFragmentOp : MXGPU_Op<"relabel_fragment", [Pure]> {
-  let summary = "the same registers under another layout";
+  let summary = "reinterpret the registers of a fragment under another layout";
   let description = [{
-    Register v of thread t holds what it held, and the result's layout says which
-    element that is. Rows or columns have thereby changed places, without an
-    instruction: the elements of a reduction may come in any order that both
-    operands of an MMA agree on. Rows may become columns: the accumulator of
-    B times the transpose of A is that of A times the transpose of B. The matrix
-    may have another shape, as the bytes of packed weights have that are read
-    as they lie.
+    Registers keep their values; only their positions in the matrix change, at
+    no cost. This permutes rows or columns: the elements of a reduction may be
+    in any order shared by both operands of an MMA. The op can also transpose,
+    since the accumulator of B times the transpose of A is the transposed
+    accumulator of A times the transpose of B. The shape may change, for packed
+    weights loaded as bytes.
 
-    Examples: the second is of a 64 x 16 accumulator of wgmma.
+    Examples: the second transposes a 64 x 16 accumulator of wgmma.
 
     ```mlir
     %y = mxgpu.relabel_fragment %x : !x -> !y
@@ -89,15 +86,16 @@ def MXGPU_AddPartialsOp : MXGPU_NamedOp<"add_partials", "added", [
   let description = [{
     In a kernel with `cluster_splits(n)` each CTA of a cluster computes a
     partial accumulator of a work tile, over its split of the reduction, and
-    puts it into its shared memory. CTA 0 reads them there (PTX ISA, distributed
-    shared memory): register v of its thread t is the sum over all CTAs, added
-    in the order of their ranks. The result of the other CTAs is their own
-    partial accumulator.
-    With `distributed` each CTA adds some registers, four at a time: with n CTAs
-    and V registers, CTA r adds registers `V / 4 * r / n * 4` up to the first of
-    CTA r + 1. Its other registers are partial.
+    stores it in its shared memory. CTA 0 reads all of them (PTX ISA,
+    distributed shared memory) and returns their sum, added register by register
+    in rank order. The other CTAs return their own partial accumulators.
+
+    With `distributed` each CTA adds some of the registers, four at a time: with
+    n CTAs and V registers, CTA r adds registers from `V / 4 * r / n * 4` up to
+    the first register of CTA r + 1. Its other registers are partial.
+
     All threads of the role take part, in all CTAs of the cluster, and no other
-    threads of the kernel wait for the cluster. `mxgpu.end_partials` follows
+    threads of the kernel synchronize the cluster. `mxgpu.end_partials` follows
     the last use of the sum that other CTAs may wait for.
 
     `thread` is the thread's number within its role.
@@ -124,18 +122,19 @@ def MXGPU_AddPartialsOp : MXGPU_NamedOp<"add_partials", "added", [
 def MXGPU_EndPartialsOp : MXGPU_Op<"end_partials"> {
   let summary = "wait until the partial accumulators have been read";
   let description = [{
-    Afterwards the CTAs may end, or write the next partial accumulators. All
-    threads of the role of `mxgpu.add_partials` wait, in all CTAs of the cluster.
+    Afterwards the CTAs may exit or write the next partial accumulators. All
+    threads of the role of `mxgpu.add_partials` wait, in all CTAs of the
+    cluster.
   }];
   let assemblyFormat = "attr-dict";
 }
 
 def MXGPU_ExtractRowsOp : MXGPU_Op<"extract_rows", [Pure]> {
-  let summary = "some rows of a fragment";
+  let summary = "extract rows of a fragment";
   let description = [{
-    The result's layout is the operand's without one mode of its registers,
-    which counts rows: the result has the rows where that mode is `index`,
-    numbered anew. Every thread keeps some of its registers.
+    The layout of the result is that of the operand without one register mode
+    that counts rows. The result contains the rows at which that mode equals
+    `index`, renumbered. Every thread keeps some of its registers.
 
     Example: the second of two blocks of 64 rows.
 
@@ -157,10 +156,10 @@ def MXGPU_ExtractRowsOp : MXGPU_Op<"extract_rows", [Pure]> {
 }
 
 def MXGPU_ConcatRowsOp : MXGPU_Op<"concat_rows", [Pure]> {
-  let summary = "a fragment of the rows of several";
+  let summary = "concatenate the rows of fragments";
   let description = [{
-    The inverse of `mxgpu.extract_rows`: the operands' layout is the result's
-    without one mode of its registers, which counts rows; index i of the mode
+    Inverse of `mxgpu.extract_rows`: the layout of the operands is that of the
+    result without one register mode that counts rows. Index i of the mode
     selects operand i.
 
     Example: the accumulator of two blocks of 64 rows.
@@ -176,26 +175,27 @@ def MXGPU_ConcatRowsOp : MXGPU_Op<"concat_rows", [Pure]> {
 
 def MXGPU_LoadFragmentScalesOp : MXGPU_NamedOp<"load_fragment_scales", "scales", [
     AttrSizedOperandSegments]> {
-  let summary = "read the scales of a thread's elements of a fragment";
+  let summary = "load the scales of a thread's elements of a fragment";
   let description = [{
-    The fragment is a box of `for`'s shape. Its first row is `row`, and its first
-    column begins block `block`, both of the buffer and multiples of the box's
-    rows and blocks; rows that are tiles and half of one begin at a multiple of 64, and
-    those of a thread are less than 64 apart. A block is `block(n)` columns. The result has a row for each row
-    that the thread holds, and in it the scales of the blocks that its columns
-    touch, both in ascending order. With `extent` the fragment's blocks from
-    number `extent` on have scales whose bits are 0, whatever memory holds.
+    Loads scales for a fragment of type `for`. The fragment starts at row `row`
+    and block `block` of the buffer, multiples of the fragment's rows and
+    blocks. If a fragment covers whole tiles of rows plus half a tile, `row` is
+    a multiple of 64, and the rows of a thread are less than 64 apart. A block
+    is `block(n)` columns. The result contains a row for each row of the thread,
+    with the scales of the blocks that its columns touch, both in ascending
+    order. With `extent`, scales from block `extent` of the fragment on are zero
+    bits, regardless of memory.
 
-    The buffer holds tiles of 128 rows by 4 blocks, as the tensor core of
-    sm_100a reads them: the scale of row r and block b of a tile is byte
-    `r % 32 * 16 + r / 32 * 4 + b` of 512. It is one tile, `512` or `2x256`, or a
-    matrix of tiles, `m x n x 512` or `m x n x 2 x 256`. Blocks of a row that are
-    adjacent in memory are read together. `thread` is as for
+    The buffer holds tiles of 128 rows by 4 blocks in the tensor core layout of
+    sm_100a: the scale of row r and block b of a tile is byte
+    `r % 32 * 16 + r / 32 * 4 + b` of 512. The buffer is one tile, `512` or
+    `2x256`, or a matrix of tiles, `m x n x 512` or `m x n x 2 x 256`. Adjacent
+    blocks of a row are loaded together. `thread` is defined as in
     `mxgpu.load_fragment`.
 
-    A matrix instruction that takes scales from registers has a layout of its
-    own for them: with `block(1)` the fragment is one of scales, with a column
-    for each block, and the result is that fragment.
+    Matrix instructions with scales in registers define a layout for them. With
+    `block(1)` the type `for` is such a fragment of scales, with one column per
+    block, and the op returns it.
 
     Examples:
 

@@ -1,4 +1,4 @@
-//===- MXGPUHostOps.td - The host side of a kernel ---------*- tablegen -*-===//
+//===- MXGPUHostOps.td - Host-side operations --------------*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -12,13 +12,12 @@ include "mx/Dialect/MXGPU/IR/MXGPUBase.td"
 //===----------------------------------------------------------------------===//
 
 def MXGPU_EncodeTensorMapOp : MXGPU_Op<"encode_tensor_map", [Pure]> {
-  let summary = "describe a tensor in device memory to the copy engine";
+  let summary = "create a tensor map of a memref";
   let description = [{
-    Dimensions and strides are those of the memref, whose elements are
-    contiguous in the last dimension. Elements of 4 or 6 bits are given as the
-    bytes (i8) that they are packed into. A tensor without elements gives a map
-    that no kernel uses. `l2_promotion` is how much the L2 cache fetches at a
-    time, b256 by default.
+    Dimensions and strides are taken from the memref, which must be contiguous
+    in its last dimension. Elements of 4 or 6 bits are passed as packed bytes
+    (i8). Kernels never use the map of an empty tensor. `l2_promotion` is the
+    size of fetches into the L2 cache, b256 by default.
 
     Example:
 
@@ -38,10 +37,10 @@ def MXGPU_EncodeTensorMapOp : MXGPU_Op<"encode_tensor_map", [Pure]> {
 }
 
 def MXGPU_SmCountOp : MXGPU_Op<"sm_count", [Pure]> {
-  let summary = "number of streaming multiprocessors of the device";
+  let summary = "return the number of streaming multiprocessors of the device";
   let description = [{
-    The host reads it to size a grid. Upstream only has the special register
-    (`nvvm.read.ptx.sreg.nsmid`), which kernels read.
+    Used on the host to size a grid. Upstream offers only the special register
+    `nvvm.read.ptx.sreg.nsmid`, which is read in kernels.
   }];
   let results = (outs Index:$result);
   let assemblyFormat = "attr-dict";
@@ -51,11 +50,11 @@ def MXGPU_SmCountOp : MXGPU_Op<"sm_count", [Pure]> {
 def MXGPU_RequireOp : MXGPU_Op<"require", [MemoryEffects<[MemWrite]>]> {
   let summary = "report an error at run time unless a condition holds";
   let description = [{
-    `message` is a printf format; each `%lld` in it shows one of `values`. After
-    an error the runtime launches no kernels until the error is cleared;
-    `mxGetLastError` returns the message with its location. Not `cf.assert`, which
-    ends the program with a fixed message: callers of a library may continue.
-    Canonicalization keeps the first of several checks with one condition.
+    `message` is a printf format with a `%lld` for each of `values`. After an
+    error the runtime launches no kernels until the error is cleared.
+    `mxGetLastError` returns the message with its location. `cf.assert` aborts
+    with a fixed message, whereas callers of a library must be able to continue.
+    Canonicalization keeps the first of several checks of a condition.
 
     Example:
 
@@ -74,9 +73,9 @@ def MXGPU_LaunchOp : MXGPU_Op<"launch", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "launch a kernel on a grid of CTAs";
   let description = [{
-    An empty grid launches nothing. The block size and shared memory follow from
-    the kernel: `gpu.launch_func`, which `convert-mxgpu-host-to-gpu` makes of a
-    launch, needs them as operands, and flat parameters in place of memrefs.
+    An empty grid launches nothing. Block size and shared memory follow from the
+    kernel. `gpu.launch_func`, the result of `convert-mxgpu-host-to-gpu`, takes
+    them as operands, and flat parameters in place of memrefs.
   }];
   let arguments = (ins SymbolRefAttr:$kernel, Index:$grid,
                        Variadic<AnyType>:$args);

@@ -14,15 +14,16 @@ include "mx/Dialect/MXGPU/IR/MXGPUBase.td"
 def MXGPU_KernelOp : MXGPU_Op<"kernel", [
     IsolatedFromAbove, FunctionOpInterface, SingleBlock, NoTerminator,
     HasParent<"::mlir::gpu::GPUModuleOp">, MXGPU_NamesBlockArguments]> {
-  let summary = "one warp-specialized kernel";
+  let summary = "define a warp-specialized kernel";
   let description = [{
     Contains the rings, the tile scheduler and the roles of a kernel. Set-up
-    (barrier initialization and its fence, allocation of tensor memory) and
-    tear-down are implied and do not appear in its body. With `cluster(2)` its
-    CTAs come in pairs, whose leader is the CTA with rank 0. With `cluster_splits(n)` they
-    come in clusters of n that share each work tile: every CTA has one split of
-    its reduction, the one of its rank. `min_ctas(n)`
-    limits the registers so that an SM can hold n CTAs at a time.
+    (barrier initialization with its fence, allocation of tensor memory) and
+    tear-down are implicit.
+
+    With `cluster(2)` CTAs form pairs, led by the CTA of rank 0. With
+    `cluster_splits(n)` clusters of n CTAs share each work tile, and every CTA
+    reduces the split of its rank. `min_ctas(n)` limits registers so that n CTAs
+    fit on an SM.
 
     Example:
 
@@ -32,8 +33,8 @@ def MXGPU_KernelOp : MXGPU_Op<"kernel", [
 
     Arguments are tensor maps (passed by value), memrefs with strides (passed as
     a pointer and their dynamic sizes, strides and offset), indices, integers
-    and floats. Not `gpu.func`: it lowers a memref to a whole descriptor, drops
-    `llvm.byval` of tensor maps, and has no roles to verify.
+    and floats. `gpu.func` does not fit: it lowers a memref to a full
+    descriptor, drops `llvm.byval` of tensor maps, and lacks roles.
   }];
   let arguments = (ins
     SymbolNameAttr:$sym_name,
@@ -57,15 +58,13 @@ def MXGPU_KernelOp : MXGPU_Op<"kernel", [
     }
     ::mlir::Region *getCallableRegion() { return &getBody(); }
     ::llvm::LogicalResult verifyBody() { return ::llvm::success(); }
-    /// Threads of a CTA: those of all roles, in whole warpgroups where roles
-    /// or the schedule divide the registers.
+    /// Returns the threads of a CTA: the sum over roles, rounded up to whole
+    /// warpgroups if roles or the schedule divide the registers.
     int64_t getNumThreads();
-    /// Registers of a thread at launch, if roles divide the registers: the
-    /// average of the warpgroups.
+    /// Returns the registers per thread at launch, the average over warpgroups,
+    /// if roles divide the registers.
     std::optional<int64_t> getLaunchRegisters();
-    /// Whether CTAs come in pairs.
     bool isPair() { return getCluster() == 2; }
-    /// CTAs of a cluster.
     int64_t getClusterSize() { return getCluster() * getClusterSplits(); }
   }];
 }
@@ -76,7 +75,7 @@ def MXGPU_RoleOp : MXGPU_Op<"role", [
   let description = [{
     `warps` warps execute the body; with `elected`, only one thread of the
     (single) warp; with `on_leader`, only the warps of a pair's leading CTA.
-    `mxgpu.assign_warps` says which warps these are.
+    `mxgpu.assign_warps` assigns the warps.
 
     Example:
 
@@ -95,16 +94,17 @@ def MXGPU_RoleOp : MXGPU_Op<"role", [
     (`on_leader` $on_leader^)? $body attr-dict
   }];
   let extraClassDeclaration = [{
-    /// Whether the role's warps wait for each other: they share stages that
-    /// they fill for bulk stores, which no barrier in memory guards.
+    /// Returns true if the warps of the role synchronize: they share staging
+    /// buffers of bulk stores, which no barrier in memory guards.
     bool needsBarrier();
-    /// Warps that run an instruction together, from a multiple of as many.
+    /// Returns the number of warps that execute an instruction together. The
+    /// role starts at a multiple of it.
     int64_t getWarpMultiple();
-    /// Assignment of warps to the role, or null.
+    /// Returns the assignment of warps to the role, or null.
     AssignWarpsOp getAssignment();
     int64_t getFirstWarp();
     std::optional<int64_t> getRegisters();
-    /// Number of the named barrier of the role's threads. Barrier 0 is that of
+    /// Returns the named barrier of the role's threads. Barrier 0 belongs to
     /// the CTA.
     int64_t getNamedBarrier();
   }];
@@ -113,8 +113,8 @@ def MXGPU_RoleOp : MXGPU_Op<"role", [
 def MXGPU_AssignWarpsOp : MXGPU_Op<"assign_warps", [HasParent<"KernelOp">]> {
   let summary = "run a role on warps of the CTA";
   let description = [{
-    The warps of `role` are those of the CTA from `first_warp` on. Each of their
-    threads has `registers` registers (PTX ISA, setmaxnreg).
+    Runs `role` on consecutive warps of the CTA from `first_warp` on, with
+    `registers` registers per thread (PTX ISA, setmaxnreg).
 
     Example:
 
@@ -139,45 +139,44 @@ def MXGPU_TileSchedulerOp : MXGPU_NamedOp<"tile_scheduler", "scheduler", [
     Pure, AttrSizedOperandSegments]> {
   let summary = "divide a problem into work tiles and assign them to CTAs";
   let description = [{
-    The problem has `rows` x `columns` outputs and reduces over `reduction`
-    elements; a work tile is a tile of `tile` outputs with the whole reduction.
-    Work tiles are numbered in the order of `raster`.
+    The problem computes `rows` x `columns` outputs over a reduction of
+    `reduction` elements. A work tile is a tile of `tile` outputs with the whole
+    reduction. Work tiles are numbered in the order of `raster`.
 
-    - `static`: CTA i takes work tiles i, i + number of CTAs, and so on;
-    - `clc`: cluster launch control. The grid has a CTA for each work tile, but
-      running CTAs take over the tiles of CTAs that have not been launched. The
-      answers to the requests are the stages of a ring;
-    - `atomic_counter`: CTA i begins with work tile i and takes the numbers of
-      further tiles from a counter in memory, which is 0 before and after the
-      launch. They are also passed through a ring;
-    - `groups`: like `static`, but the work tiles belong to expert groups. A warp of
-      each CTA finds the next one and passes it to all roles through a ring;
-    - `single`: there is a CTA for each work tile, which computes only that one.
+    - `static`: CTA i computes work tiles i, i + number of CTAs, and so on;
+    - `clc`: cluster launch control. The grid contains a CTA for each work tile,
+      and running CTAs take over the tiles of CTAs that have not been launched.
+      Responses are written to the stages of a ring;
+    - `atomic_counter`: CTA i starts with work tile i and takes further tile
+      numbers from a counter in memory, which is 0 before and after the launch.
+      A ring distributes the numbers;
+    - `groups`: like `static` for the work tiles of expert groups. A warp of
+      each CTA computes the next tile and passes it to all roles through a ring;
+    - `single`: a CTA for each work tile.
 
-    With `split(n step k)` a work tile has one of n splits of the reduction.
+    With `split(n step k)` a work tile covers one of n splits of the reduction.
     Splits begin at multiples of `k` elements and differ in length by at most
     `k`; some are empty if there are fewer steps than splits. In a kernel with
-    `cluster_splits(n)` a work tile has all n splits, and each CTA of its cluster the one
-    of its rank; such a scheduler is `static`.
+    `cluster_splits(n)` a work tile covers all n splits, and each CTA of the
+    cluster computes the split of its rank. Such a scheduler is `static`.
 
-    With `ragged(offsets)` rows belong to expert groups, which end at these offsets.
-    Each expert group gets whole tiles of packed rows, in the order of the groups;
-    `rows` / `tile[0]` tiles plus one for each group suffice for any offsets.
-    For a work tile, `group` is its group, `row` is a packed row (with `groups`,
-    its start), and its start and end are the rows of the tensor that it covers.
-    Work tiles after the last expert group are not visited. Offsets that decrease or
-    exceed `rows` are clamped.
+    With `ragged(offsets)` rows belong to expert groups, which end at these
+    offsets. Each expert group is assigned whole tiles of packed rows, in group
+    order; `rows` / `tile[0]` tiles plus one for each group suffice for any
+    offsets. In the body, `group` is the group of the work tile and `row` is a
+    packed row (with `groups`, the start of the tile). Start and end are the
+    rows of the tensor that the tile covers. Work tiles after the last expert
+    group are skipped. Offsets that decrease or exceed `rows` are clamped.
 
     With `stride` (`groups` only) the rows of group g begin at row `g * stride`,
-    and `offsets` holds the number of rows of each group, of which at most
-    `stride` count.
+    and `offsets` holds the number of rows of each group, clamped to `stride`.
 
-    With `over_reduction` (`groups` and `single`) expert groups divide the reduction,
-    and each has `rows` x `columns` outputs of its own. A work tile's start and
-    end are those of its group's segment of the reduction in the layout
-    `#mx.ragged`, up to the next multiple of 128.
+    With `over_reduction` (`groups` and `single`) expert groups divide the
+    reduction, and each group computes its own `rows` x `columns` outputs. Start
+    and end of a work tile are the bounds of its group's segment in the layout
+    `#mx.ragged`, rounded up to a multiple of 128.
 
-    Work tiles of one group have consecutive numbers, with `groups` in the order
+    Work tiles of a group are numbered consecutively, with `groups` in the order
     of `raster`.
 
     Example:
@@ -247,7 +246,6 @@ def MXGPU_TileSchedulerOp : MXGPU_NamedOp<"tile_scheduler", "scheduler", [
     `of` `(` $rows `,` $columns `,` $reduction `)` attr-dict
   }];
   let extraClassDeclaration = [{
-    /// Number of splits of the reduction.
     int64_t getNumSplits() { return getSplits().value_or(1); }
   }];
 }
@@ -256,14 +254,14 @@ def MXGPU_ForEachWorkTileOp : MXGPU_Op<"for_each_work_tile", [
     SingleBlock, NoTerminator, RecursiveMemoryEffects,
     DeclareOpInterfaceMethods<LoopLikeOpInterface>,
     MXGPU_NamesBlockArguments]> {
-  let summary = "visit this CTA's work tiles";
+  let summary = "iterate over the work tiles of this CTA";
   let description = [{
-    The body's arguments describe the work tile: its group (the number of the
-    split of a split reduction, or the expert of a grouped matmul), first row,
-    first column, and start and end of the reduction; the last four in elements.
+    The arguments of the body describe the work tile: its group (split number of
+    a split reduction, or expert of a grouped matmul), first row, first column,
+    and start and end of the reduction. All but the group are in elements.
 
-    If work tiles come through a ring, each role visits at least one, the CTA's
-    own, and uses `next_work_tile` to say where the next one is stored.
+    If a ring distributes the work tiles, each role visits at least one tile,
+    the first of its CTA, and reads each following tile with `next_work_tile`.
   }];
   let arguments = (ins MXGPU_TileSchedulerType:$work);
   let regions = (region SizedRegion<1>:$body);
@@ -279,24 +277,24 @@ def MXGPU_ForEachWorkTileOp : MXGPU_Op<"for_each_work_tile", [
 }
 
 def MXGPU_NextWorkTileOp : MXGPU_Op<"next_work_tile"> {
-  let summary = "continue with the work tile in a buffer";
+  let summary = "read the next work tile from a buffer";
   let description = [{
-    The buffer holds the answer of cluster launch control, a number from an
-    atomic counter, or a work tile of a group: either the number of a work tile,
-    or that there is none, and then the loop ends. If cluster launch control
-    answers that there is none, not all work tiles need be done: the remaining
-    ones are launched as usual.
+    The buffer holds a response of cluster launch control, a number from an
+    atomic counter, or a work tile of an expert group. The content is either a
+    work tile or an end marker, which ends the loop. An end marker of cluster
+    launch control does not mean that all work tiles are done: CTAs launched as
+    usual compute the rest.
 
     Example:
 
     ```mlir
     %stage, %work_tile = mxgpu.consumer_wait %work_tiles : !work_tiles_ring
     mxgpu.next_work_tile %work_tile : !work_tile
-    mxgpu.consumer_release %stage : !units_stage
+    mxgpu.consumer_release %stage : !work_tiles_stage
     ```
   }];
-  // Declares no effects, so MLIR assumes any: no resource stands for what the
-  // loop does next.
+  // No declared effects, so MLIR assumes any effect: the loop's control state
+  // is not a resource.
   let arguments = (ins MXGPU_BufferType:$buffer);
   let assemblyFormat = "$buffer attr-dict `:` type($buffer)";
 }
@@ -306,16 +304,16 @@ def MXGPU_ForEachKOp : MXGPU_Op<"for_each_k", [
     DeclareOpInterfaceMethods<LoopLikeOpInterface, [
         "getRegionIterArgs", "getYieldedValuesMutable", "getLoopResults"]>,
     MXGPU_NamesBlockArguments]> {
-  let summary = "visit the tiles of a reduction";
+  let summary = "iterate over the tiles of a reduction";
   let description = [{
-    The body's arguments are the first reduction element of the tile, the number
-    of elements in it (at most `step`), and whether it is the first tile.
-    Loop-carried values follow: they start as `iter_args` and become what the
-    body yields. Bounds are signed; a loop whose end is not above its start has
-    no iterations.
+    The arguments of the body are the first reduction element of the tile, the
+    number of its elements (at most `step`), and a flag that is true for the
+    first tile. Loop-carried values follow: they start as `iter_args` and are
+    updated by `mxgpu.yield`. Bounds are signed; the loop is empty unless start
+    < end.
 
-    Main loops of matmuls have it, and kernels that visit other tiles in order:
-    quantizers go through the rows of a tile with it.
+    Main loops of matmuls use this op, and so do other ordered loops over tiles,
+    such as the loop of a quantizer over the rows of a tile.
 
     Examples:
 
@@ -343,9 +341,9 @@ def MXGPU_ForEachKOp : MXGPU_Op<"for_each_k", [
 
 def MXGPU_YieldOp : MXGPU_Op<"yield", [
     Pure, Terminator, ReturnLike, HasParent<"ForEachKOp">]> {
-  let summary = "end an iteration of a loop and pass on its loop-carried values";
+  let summary = "end an iteration of `mxgpu.for_each_k`";
   let description = [{
-    `scf.yield` only ends regions of scf.
+    Needed because `scf.yield` only terminates regions of scf.
   }];
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
@@ -354,19 +352,19 @@ def MXGPU_YieldOp : MXGPU_Op<"yield", [
 }
 
 def MXGPU_CtaRankOp : MXGPU_NamedOp<"cta_rank", "rank", [Pure]> {
-  let summary = "number of this CTA in its pair, 0 for the leader";
+  let summary = "return the rank of this CTA in its pair, 0 for the leader";
   let description = [{
-    Not `gpu.cluster_block_id`: a rank outside of clusters is an error here, and
-    `mxgpu-verify-pipelines` follows the numbers that depend on it.
+    Unlike `gpu.cluster_block_id`, this op is an error outside of clusters, and
+    `mxgpu-verify-pipelines` tracks values that depend on it.
   }];
   let results = (outs Index:$result);
   let assemblyFormat = "attr-dict";
 }
 
 def MXGPU_ThreadIdOp : MXGPU_NamedOp<"thread_id", "thread", [Pure]> {
-  let summary = "number of this thread within its role";
+  let summary = "return the number of this thread within its role";
   let description = [{
-    `gpu.thread_id` counts the threads of the CTA.
+    `gpu.thread_id` counts the threads of the CTA instead.
   }];
   let results = (outs Index:$result);
   let assemblyFormat = "attr-dict";
@@ -377,22 +375,23 @@ def MXGPU_ThreadIdOp : MXGPU_NamedOp<"thread_id", "thread", [Pure]> {
 //===----------------------------------------------------------------------===//
 
 def MXGPU_WaitDependenciesOp : MXGPU_Op<"wait_dependencies"> {
-  let summary = "wait for the kernels that were launched before this one";
+  let summary = "wait for preceding kernels";
   let description = [{
-    The kernel uses programmatic dependent launch: its set-up runs while the
-    previous kernels are still running. After this operation they have ended and
-    their writes are visible (PTX ISA, griddepcontrol.wait). Neither a role nor
-    a memory access may come before it.
+    Enables programmatic dependent launch: the set-up of this kernel overlaps
+    the previous kernels. After this op the previous kernels have ended and
+    their writes are visible (PTX ISA, griddepcontrol.wait). Roles and memory
+    accesses must follow the op.
   }];
   let assemblyFormat = "attr-dict";
 }
 
 def MXGPU_LaunchDependentsOp : MXGPU_Op<"launch_dependents"> {
-  let summary = "let kernels that are launched after this one start";
+  let summary = "allow dependent kernels to start";
   let description = [{
-    They start when all CTAs have executed this or ended (PTX ISA,
-    griddepcontrol.launch_dependents). It does not order memory accesses: the
-    dependent kernels wait for the end of this kernel before they access memory.
+    Dependent kernels start once all CTAs have executed this op or ended (PTX
+    ISA, griddepcontrol.launch_dependents). The op does not order memory
+    accesses: dependent kernels wait for the end of this kernel before they
+    access memory.
   }];
   let assemblyFormat = "attr-dict";
 }

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// An attribute says which instruction multiplies tiles; the interface is all
-// that passes know of it. A new instruction is an attribute here, a file in
+// Attributes select the instruction that multiplies tiles. Passes use only
+// their interface. A new instruction needs an attribute here, a file in
 // lib/Dialect/MXGPU/IR/Mma, and a row in lib/Target/TargetInfo.cpp.
 //
 //===----------------------------------------------------------------------===//
@@ -17,20 +17,20 @@ include "mx/Dialect/MXGPU/IR/MXGPUEnums.td"
 
 def MXGPU_FragmentLayoutAttr : AttrDef<MXGPU_Dialect, "FragmentLayout"> {
   let mnemonic = "fragment_layout";
-  let summary = "which elements of a matrix each thread holds";
+  let summary = "distribution of a matrix over threads and registers";
   let description = [{
-    Thread t of a role and register v of it hold one element. The number of the
-    thread, and that of the register, is a mixed-radix number whose digits are
-    called modes (CuTe's thread-value layouts, with the coordinates written
-    out). They are listed lowest first, each with a size and a step of rows or
-    of columns: the element's row is the sum over all modes of the mode's value
-    times its step of rows, and its column likewise.
+    Maps register v of thread t to an element of the matrix. The number of the
+    thread and the number of the register are mixed-radix numbers, with digits
+    called modes (CuTe's thread-value layouts, with coordinates written out).
+    Modes are listed lowest first, each with a size and a step in rows or
+    columns. The row of the element is the sum over all modes of the digit times
+    the row step; the column is computed likewise.
 
-    What a thread holds of one row is split into runs of adjacent columns, the
-    same in each of its rows. Threads that differ in a mode whose step is 0 hold
-    the same elements: an operand that several warps read.
+    The columns of a thread's row form runs of adjacent columns, equal for all
+    rows of the thread. A thread mode with step 0 replicates elements, for
+    operands that several warps read.
 
-    Examples: a row for each of 128 threads; the accumulator of wgmma with 16
+    Examples: one row for each of 128 threads; the accumulator of wgmma with 16
     columns (PTX ISA, wgmma.mma_async, Register Fragments: D).
 
     ```mlir
@@ -45,53 +45,53 @@ def MXGPU_FragmentLayoutAttr : AttrDef<MXGPU_Dialect, "FragmentLayout"> {
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// The layout in which tcgen05.ld.32x32b gives `columns` columns: a row for
-    /// each of 128 threads.
+    /// Returns the layout of `columns` columns read by tcgen05.ld.32x32b: one
+    /// row for each of 128 threads.
     static FragmentLayoutAttr getRowPerThread(::mlir::MLIRContext *context,
                                               int64_t columns);
-    /// A tile as `threads` threads read it: a row each, or several, or a slice
-    /// of one where there are fewer rows.
+    /// Returns the layout of a tile divided over `threads` threads: one or
+    /// several rows each, or a slice of a row if there are fewer rows than
+    /// threads.
     static FragmentLayoutAttr getRowsOfThreads(::mlir::MLIRContext *context,
                                                int64_t threads,
                                                int64_t tileRows,
                                                int64_t tileColumns);
-    /// The layout of these modes without those of size 1, which count nothing.
+    /// Returns the layout of these modes, dropping modes of size 1.
     static FragmentLayoutAttr getWithoutUnits(
         ::mlir::MLIRContext *context,
         ::llvm::ArrayRef<::mx::mxgpu::FragmentMode> threads,
         ::llvm::ArrayRef<::mx::mxgpu::FragmentMode> values);
 
     int64_t getNumThreads() const;
-    /// Elements that a thread holds.
+    /// Returns the number of elements per thread.
     int64_t getNumValues() const;
-    /// Rows and columns of the matrix.
     ::std::pair<int64_t, int64_t> getShape() const;
-    /// Rows of the thread's elements, counted from that of register 0.
+    /// Returns the thread's rows, relative to the row of register 0.
     ::llvm::SmallVector<int64_t> getRowOffsets() const;
-    /// The adjacent columns of one of its rows, in ascending order, counted
-    /// from that of register 0.
+    /// Returns the runs of adjacent columns in a thread's row, in ascending
+    /// order and relative to the column of register 0.
     ::llvm::SmallVector<::mx::mxgpu::FragmentRun> getRuns() const;
-    /// The blocks of so many columns that its columns touch, in ascending order,
-    /// counted from that of register 0.
+    /// Returns the blocks of `block` columns that the thread's columns touch,
+    /// in ascending order and relative to the column of register 0.
     ::llvm::SmallVector<int64_t> getBlocks(int64_t block) const;
-    /// The register that holds column `column` of the thread's row number
-    /// `row`, both counted as above.
+    /// Returns the register of column `column` in the thread's `row`-th row,
+    /// both counted as in getRowOffsets and getRuns.
     int64_t getRegister(int64_t row, int64_t column) const;
-    /// Rows that a warp holds, if they are adjacent and the warps' rows follow
-    /// each other; else 0.
+    /// Returns the number of rows per warp, or 0 unless they are adjacent and
+    /// the rows of successive warps follow each other.
     int64_t getWarpRows() const;
-    /// The same layout of so many of the matrix's columns, as far as the last
-    /// modes of the registers count them; null if they do not.
+    /// Returns the layout restricted to the first `columns` columns, or null
+    /// unless the last register modes count columns.
     FragmentLayoutAttr withColumns(int64_t columns) const;
-    /// The number of the highest mode of the registers that counts rows and
-    /// without which the layout is `slice`, with rows numbered anew.
+    /// Returns the number of the highest register mode that counts rows and
+    /// leaves `slice` when removed, with rows renumbered.
     ::std::optional<unsigned> findRowMode(FragmentLayoutAttr slice) const;
-    /// The fewest columns, from a multiple of them on, of which every thread
-    /// has as many: what the threads' modes count.
+    /// Returns the smallest slice of columns, at a multiple of its size, that
+    /// all threads share equally. The thread modes determine the slice.
     int64_t getSharedColumns() const;
-    /// The layout in which each lane has the rows of 16 bytes that it names to
-    /// ldmatrix, register by register, so that this layout is what it loads
-    /// where an element takes `bits` bits; null if ldmatrix loads another.
+    /// Returns the layout of the 16-byte rows that each lane addresses for
+    /// ldmatrix, register by register, or null if ldmatrix does not load this
+    /// layout for elements of `bits` bits.
     FragmentLayoutAttr getMatrixRows(int64_t bits) const;
   }];
 }
@@ -99,59 +99,57 @@ def MXGPU_FragmentLayoutAttr : AttrDef<MXGPU_Dialect, "FragmentLayout"> {
 def MXGPU_MmaAttrInterface : AttrInterface<"MmaAttrInterface"> {
   let cppNamespace = "::mx::mxgpu";
   let description = [{
-    A matrix instruction: `mxgpu.mma` takes one, and nothing else in mxgpu knows
-    which there are.
+    A matrix instruction, as the attribute of `mxgpu.mma`. The rest of mxgpu is
+    independent of the available instructions.
   }];
   let methods = [
     InterfaceMethod<[{
-      Where A, B, their scales and the accumulator lie, how many threads issue
-      it together, and how one learns that it is done. The operation is verified
-      against this, and passes ask for nothing else.
+      Returns the locations of A, B, their scales and the accumulator, the
+      number of threads that issue the instruction together, and the form of
+      completion. `mxgpu.mma` is verified against these roles, and passes query
+      nothing else.
     }], "::mx::target::MmaRoles", "getRoles">,
     InterfaceMethod<[{
-      Rows and columns of the accumulator, of all CTAs that share an
-      instruction, and elements of the reduction that one instruction
-      multiplies.
+      Rows and columns of the accumulator, over all CTAs that share an
+      instruction, and reduction elements of one instruction.
     }], "::mx::mxgpu::MmaShape", "getMmaShape">,
     InterfaceMethod<[{
-      The modes of the layout in which the threads of a role hold `columns`
-      columns of the accumulator; none if it is in tensor memory.
+      Returns the layout modes of `columns` columns of the accumulator in the
+      threads of a role, or none for an accumulator in tensor memory.
     }], "::mx::mxgpu::FragmentModes", "getAccumulatorModes",
         (ins "int64_t":$columns),
         /*methodBody=*/"", /*defaultImplementation=*/"return {};">,
     InterfaceMethod<[{
-      The modes of the layout in which the threads of a role hold an operand
-      with `columns` elements, or scales, of the reduction, of type `element`;
-      none if the instruction does not take the operand from registers, or not
-      so many or such ones.
+      Returns the layout modes of a register operand with `columns` reduction
+      elements, or scales, of type `element`. Returns none if the instruction
+      does not support such an operand in registers.
     }], "::mx::mxgpu::FragmentModes", "getOperandModes",
         (ins "::mx::mxgpu::MmaOperand":$operand, "::mlir::Type":$element,
              "int64_t":$columns),
         /*methodBody=*/"", /*defaultImplementation=*/"return {};">,
-    InterfaceMethod<"Empty if the chip has it, else why not.",
+    InterfaceMethod<"Returns the reason if unsupported, or an empty string.",
         "::std::string", "checkTarget",
         (ins "const ::mx::target::TargetInfo &":$target)>,
-    InterfaceMethod<"Cycles that the tensor core takes for one.",
+    InterfaceMethod<"Tensor core cycles per instruction.",
         "int64_t", "getCycles", (ins "const ::mx::target::Rates &":$rates)>,
     InterfaceMethod<[{
-      Says at `op` what it does not multiply: types, shapes, and which of the
-      operation's optional operands it knows. Operands lie where `getRoles` and
-      `getOperandModes` say: that is verified before.
+      Reports unsupported types, shapes and optional operands at `op`. Operand
+      locations are already verified against `getRoles` and `getOperandModes`.
     }], "::llvm::LogicalResult", "verifyMma", (ins "::mx::mxgpu::MmaOp &":$op)>,
     InterfaceMethod<[{
-      Emits the instructions that multiply a tile. Gives the accumulator where
-      it is in registers, else null.
+      Emits the instructions for a tile. Returns the accumulator if it is in
+      registers, or null.
     }], "::mlir::Value", "emit",
         (ins "::mx::mxgpu::NVVMBuilder &":$builder, "::mx::mxgpu::MmaOp &":$op,
              "const ::mx::mxgpu::MmaOperands &":$operands)>
   ];
   let extraClassDeclaration = [{
-    /// The type of `columns` columns of the accumulator, as elements of
-    /// `element`; null if it is in tensor memory.
+    /// Returns the type of `columns` columns of the accumulator with elements
+    /// of type `element`, or null for tensor memory.
     ::mx::mxgpu::FragmentType getAccumulatorType(::mlir::Type element,
                                                  int64_t columns);
-    /// The type of an operand in registers with `columns` elements, or scales,
-    /// of the reduction; null if the instruction does not take it from there.
+    /// Returns the type of a register operand with `columns` reduction
+    /// elements, or scales, or null if the operand is not read from registers.
     ::mx::mxgpu::FragmentType getOperandType(::mx::mxgpu::MmaOperand operand,
                                              ::mlir::Type element,
                                              int64_t columns);
@@ -176,10 +174,11 @@ def MXGPU_MmaKind : MXGPU_I32Enum<"MmaKind",
 def MXGPU_Tcgen05MmaAttr : MXGPU_Mma<"Tcgen05Mma", "tcgen05_mma"> {
   let summary = "tcgen05.mma";
   let description = [{
-    One thread issues it, for its CTA or for both of a pair (`ctas = 2`), whose
-    rows `m` counts. Operands lie in shared memory, scales and accumulators in
-    tensor memory; a scale belongs to `block` elements (PTX ISA, tcgen05.mma).
-    Kind f16, which multiplies bf16 and f16, has no scales: its block is 0.
+    One thread issues the instruction, for its CTA or for a pair (`ctas = 2`),
+    in which case `m` counts the rows of both. Operands are in shared memory,
+    scales and accumulators in tensor memory. A scale covers `block` elements
+    (PTX ISA, tcgen05.mma). Kind f16, for bf16 and f16 operands, is unscaled,
+    with block 0.
 
     Examples: `#mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 256>`,
     `#mxgpu.tcgen05_mma<mxf4nvf4, m = 256, n = 128, ctas = 2, block = 16>`,
@@ -195,21 +194,22 @@ def MXGPU_WgmmaAttr
     : MXGPU_Mma<"Wgmma", "wgmma", ["getAccumulatorModes", "getOperandModes"]> {
   let summary = "wgmma.mma_async";
   let description = [{
-    The four warps of a warpgroup issue it together and hold its accumulator in
-    registers. There are no scales (PTX ISA, wgmma.mma_async). Several
-    `warpgroups` of a role divide the `m` rows: each multiplies as many, which
-    follow each other, in blocks of 64 with instructions of their own. With A in
-    registers and several warpgroups, more than 128 columns are two instructions:
-    ptxas allows one only as many registers as threads begin with.
+    The four warps of a warpgroup issue the instruction together and hold the
+    accumulator in registers. Operands are unscaled (PTX ISA, wgmma.mma_async).
+    Several `warpgroups` of a role divide the `m` rows evenly, in order, with
+    separate instructions for each block of 64 rows. With A in registers and
+    several warpgroups, more than 128 columns are split into two instructions,
+    because ptxas limits an instruction to the registers available at launch.
 
-    B lies in shared memory; A lies there too, or is a fragment. Thread 32 * w +
-    4 * i + j of a warpgroup then holds of each block rows 16 * w + i and 8
-    below it; of a row it holds, from each 32 bytes, the word at 4 * j and the
-    one 16 bytes after it (PTX ISA, wgmma.mma_async, Register Fragments: A).
+    B is in shared memory; A is in shared memory or a fragment. In a fragment,
+    thread `32 * w + 4 * i + j` of a warpgroup holds rows `16 * w + i` and
+    `16 * w + i + 8` of each block. From each 32 bytes of a row it holds the
+    word at byte `4 * j` and the word 16 bytes later (PTX ISA, wgmma.mma_async,
+    Register Fragments: A).
 
-    Examples: `#mxgpu.wgmma<n = 128, k = 16>`,
-    `#mxgpu.wgmma<m = 256, n = 128, k = 16, warpgroups = 2>`. The accumulator of
-    the latter, and its A with 64 elements of the reduction:
+    Examples: `#mxgpu.wgmma<n = 128, k = 16>`, `#mxgpu.wgmma<m = 256, n = 128, k
+    = 16, warpgroups = 2>`. The second has this accumulator, and this A for 64
+    reduction elements:
 
     ```mlir
     #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 128 rows],
@@ -222,7 +222,7 @@ def MXGPU_WgmmaAttr
     "int64_t":$n, "int64_t":$k,
     DefaultValuedParameter<"int64_t", "1">:$warpgroups);
   let extraClassDeclaration = [{
-    /// Blocks of 64 rows that each warpgroup multiplies.
+    /// Returns the number of 64-row blocks per warpgroup.
     int64_t getBlocks() const;
   }];
 }
@@ -232,19 +232,19 @@ def MXGPU_MmaSyncAttr
                 ["getAccumulatorModes", "getOperandModes"]> {
   let summary = "mma.sync";
   let description = [{
-    Each warp of a role multiplies a share of the `m` rows and `n` columns, by
+    Each warp of a role computes a share of the `m` rows and `n` columns, with
     instructions of 16 rows and 8 columns: `warps` divide the rows and
     `column_warps` the columns. Operands, accumulator and scales are fragments
-    (PTX ISA, mma, Block scaling for mma.sync). Kind f16, which multiplies bf16,
-    has no scales: its block is 0. Elements of 4 bits stay packed in registers,
-    and with `mxf8f6f4` get a byte each where they are multiplied: those of even
-    numbers are of the first half of an instruction's reduction, so that two
-    shifts and two masks part them.
+    (PTX ISA, mma, Block scaling for mma.sync). Kind f16, for bf16 operands, is
+    unscaled, with block 0. Elements of 4 bits stay packed in registers, and are
+    expanded to bytes for `mxf8f6f4` just before the instruction. Even elements
+    form the first half of an instruction's reduction, so two shifts and two
+    masks unpack a word.
 
-    A register of scales has those of four blocks. The instruction takes the
-    scales of its elements from block `first_scale` of the fragments on, so that
-    an `mxgpu.mma` may multiply a slice of what a fragment of scales is for;
-    `extent` counts elements from block 0 on.
+    A register contains the scales of four blocks. The instruction reads scales
+    from block `first_scale` of the fragments on, so an `mxgpu.mma` can multiply
+    a slice of the elements that a scale fragment covers. `extent` counts
+    elements from block 0 on.
 
     Examples: `#mxgpu.mma_sync<mxf8f6f4, m = 128, n = 128, warps =
     4>`, `#mxgpu.mma_sync<mxf4nvf4, m = 32, n = 256, column_warps =
@@ -257,10 +257,9 @@ def MXGPU_MmaSyncAttr
     DefaultValuedParameter<"int64_t", "32">:$block,
     DefaultValuedParameter<"int64_t", "0">:$first_scale);
   let extraClassDeclaration = [{
-    /// Rows and columns of a warp.
     int64_t getWarpRows() const { return getM() / getWarps(); }
     int64_t getWarpColumns() const { return getN() / getColumnWarps(); }
-    /// The same with the scales from another block on.
+    /// Returns a copy with the scales from block `scale` on.
     MmaSyncAttr withFirstScale(int64_t scale) const;
   }];
 }
@@ -269,8 +268,8 @@ def MXGPU_FragmentType : TypeDef<MXGPU_Dialect, "Fragment"> {
   let mnemonic = "fragment";
   let summary = "a matrix in the registers of a role's threads";
   let description = [{
-    The layout says which thread holds which elements. Where a matrix
-    instruction adds in registers, its accumulator is a value of this type.
+    The layout maps registers of threads to elements. Accumulators of
+    instructions that add in registers are fragments.
 
     Example: `!mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128:
     1 row], values = [32: 1 column]>>`.
@@ -291,10 +290,11 @@ def MXGPU_FragmentType : TypeDef<MXGPU_Dialect, "Fragment"> {
   let extraClassDeclaration = [{
     int64_t getRows() const { return getShape()[0]; }
     int64_t getColumns() const { return getShape()[1]; }
-    /// What a thread holds of one of its rows.
+    /// Returns the type of a thread's share of a row.
     ::mlir::VectorType getRowType() const;
-    /// Elements of 4 and 6 bits, which LLVM has no types for, are words of so
-    /// many; other types have registers of their own: 1.
+    /// Returns the elements per register: the packed elements of a word for
+    /// 4-bit and 6-bit types, for which LLVM lacks vectors, and 1 for other
+    /// types.
     int64_t getElementsOfWord() const;
   }];
 }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What makes operands of matrix instructions from what threads hold.
+// Operations that convert fragments to operands of matrix instructions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,43 +12,44 @@
 include "mx/Dialect/MXGPU/IR/MXGPUFragmentOps.td"
 
 def MXGPU_DequantizeFragmentOp : MXGPU_FragmentOp<"dequantize_fragment"> {
-  let summary = "multiply the elements of a fragment by the scales of their blocks";
+  let summary = "multiply the elements of a fragment by their block scales";
   let description = [{
-    Each element times the scale of its block, rounded once to bf16, to nearest
-    even. A block is `block` adjacent columns of a row; the first one begins
-    with the fragment. Of the scales, row i belongs to the i-th row that the
-    thread holds, and column j to the j-th block that its columns touch, both in
-    ascending order (`fragment_layout`'s `getRowOffsets` and `getBlocks`).
+    Multiplies each element by the scale of its block and rounds once to bf16,
+    to nearest even. A block is `block` adjacent columns of a row; the first
+    block begins at the first column of the fragment. Scale `(i, j)` belongs to
+    the i-th row of the thread and the j-th block touched by its columns, both
+    in ascending order (`getRowOffsets` and `getBlocks` of
+    `#mxgpu.fragment_layout`).
 
-    Elements of 6 bits take a byte each, whose upper two bits say nothing.
-    Elements of 4 bits take half a byte, the first one the low half. A scale of
-    f8E8M0FNU with byte s is 2^(s - 127), and NaN if s is 255. One of f8E4M3FN
-    (NVFP4, whose elements are f4E2M1FN) is the number without its sign bit, and
-    NaN if the rest is 0x7F.
+    Elements of 6 bits take a byte each, with the upper two bits ignored.
+    Elements of 4 bits take half a byte, low half first. An f8E8M0FNU scale with
+    byte s is 2^(s - 127), or NaN if s is 255. An f8E4M3FN scale (NVFP4, with
+    f4E2M1FN elements) is read without its sign bit, and is NaN if the other
+    bits are 0x7F.
 
-    - Nothing is flushed to zero: subnormal elements, scales and results count.
-    - The product is exact, and the rounding changes nothing, but in two cases.
-      Elements of f8E4M3FN with scales below 2^-124, and of f8E5M2 with scales
-      below 2^-117, can have bits below 2^-133, the last of bf16. Products of
-      2^128 and more are infinite.
+    - Subnormal elements, scales and results are preserved.
+    - The multiplication is exact, and so is the rounding, with two exceptions.
+      First, f8E4M3FN elements with scales below 2^-124 and f8E5M2 elements with
+      scales below 2^-117 can produce bits below 2^-133, the last bit of bf16.
+      Second, results of 2^128 and more become infinite.
     - Infinities of f8E5M2 stay infinite.
-    - NaN elements and scales give NaN, of any sign and payload.
+    - NaN elements and scales produce NaN of unspecified sign and payload.
 
-    The result may have its registers in another order than the input.
+    The registers of the result may be in a different order than the input's.
 
-    With `reference` the result is f16, and a scale with byte s counts as
-    2^(s - reference). That is exact for elements of f8E4M3FN, and NaN for those
-    that are NaN, where scales lie within a range: bytes from reference - 14 to
-    reference + 7. Blocks with scales below it are zero, whatever their
-    elements; scales above it are for the caller to keep out.
+    With `reference` the result is f16, and a scale with byte s counts as 2^(s -
+    reference). For f8E4M3FN elements and scale bytes from reference - 14 to
+    reference + 7 the result is exact, with NaN for NaN elements. Blocks with
+    smaller scales become zero. Larger scales must be excluded by the caller.
 
-    With `finite` no element may be NaN, which is not checked, and the result is
-    bf16 again, by scales that count as 2^(s - reference). That is exact for
-    bytes from reference - 124 to reference + 7, and from reference - 117 on
-    results but 0 are normal numbers. Others are for the caller to keep out, but
-    of blocks of zeros, for which bytes from reference - 246 on will do.
+    With `finite` the result is bf16 again, and a scale with byte s counts as
+    2^(s - reference). Elements must not be NaN, which is not checked. Results
+    are exact for bytes from reference - 124 to reference + 7, and nonzero
+    results are normal numbers for bytes from reference - 117 on. The caller
+    must exclude other bytes, except for blocks of zeros, which allow bytes from
+    reference - 246 on.
 
-    Examples: what a thread holds of 64 columns of two rows.
+    Examples: fragments with 64 columns of two rows per thread.
 
     ```mlir
     %x = mxgpu.dequantize_fragment %q by %s block(32)
@@ -74,24 +75,26 @@ def MXGPU_DequantizeFragmentOp : MXGPU_FragmentOp<"dequantize_fragment"> {
 }
 
 def MXGPU_LoadScaleRangeOp : MXGPU_Op<"load_scale_range"> {
-  let summary = "whether scales of a tile lie within a range, and where";
+  let summary = "test whether the scales of a tile fit a range, and return its reference";
   let description = [{
-    Row `tile` of the table, or its last one, says which scales (f8E8M0FNU) a
-    tile of 128 rows has, of all the reduction or of a group's segment, but for
-    blocks whose elements are all zero: for each quarter of its blocks,
-    the largest byte times 2^16, plus 255 less the smallest one, or plus 0 if
-    there is none. The numbers may be given as bytes, the lowest first. A row is
-    16 bytes at a multiple of 16. `reference` is what
-    `mxgpu.dequantize_fragment` takes: the largest byte less 7. The tile `fits`
-    if its bytes span 12 at most and the reference lies from 87 to 162: then
-    operands but 0 are normal numbers of f16, and no sum of their products
-    leaves the range of f32, nor its normal numbers, whether operands are
-    relative to the reference or not. So both give the same bits.
+    Row `tile` of the table, clamped to the last row, summarizes the scales
+    (f8E8M0FNU) of a 128-row tile, over the whole reduction or a group's
+    segment. Blocks of zeros are ignored. For each quarter of the blocks the row
+    holds the largest byte times 2^16, plus 255 minus the smallest byte, or plus
+    0 if the quarter is empty. The table may be given as bytes in little-endian
+    order. A row is 16 bytes, aligned to 16.
 
-    With `bf16` the window is that of `mxgpu.dequantize_fragment` with `finite`,
-    and the reference 127 at least. The tile fits if its largest byte is 169 at
-    most, and its smallest one reference - 54 at least, which gives the same
-    bits for the same reasons. All tiles that fit otherwise do so too.
+    `reference` is the operand of `mxgpu.dequantize_fragment`: the largest byte
+    minus 7. The tile `fits` if its bytes span at most 12 and the reference is
+    from 87 to 162. Nonzero operands are then normal f16 values, and sums of
+    their products stay within the normal range of f32, with or without the
+    reference. Both computations therefore return the same bits.
+
+    With `bf16` the range is that of `mxgpu.dequantize_fragment` with `finite`,
+    and the reference is at least 127. The tile fits if its largest byte is at
+    most 169 and its smallest byte is at least reference - 54; the same argument
+    shows that the bits are equal. Every tile that fits without `bf16` also fits
+    with `bf16`.
 
     Example:
 

@@ -12,10 +12,10 @@ include "mx/Dialect/MXGPU/IR/MXGPUBase.td"
 //===----------------------------------------------------------------------===//
 
 def MXGPU_RingOp : MXGPU_Op<"ring", [MXGPU_NamesResult]> {
-  let summary = "make a ring of buffers between two roles";
+  let summary = "create a ring of buffers between two roles";
   let description = [{
-    Memory and barriers of the stages follow from the type; `mxgpu-lower-rings`
-    places them (`mxbar.placed_ring`).
+    Memory and barriers of the stages follow from the type. `mxgpu-lower-rings`
+    assigns their addresses (`mxbar.placed_ring`).
 
     Example:
 
@@ -29,7 +29,8 @@ def MXGPU_RingOp : MXGPU_Op<"ring", [MXGPU_NamesResult]> {
   let assemblyFormat = "$name attr-dict `:` type($result)";
 }
 
-/// Gives the ring's next stage: a token, and a view of each buffer in it.
+/// Operation that returns the token of the ring's next stage and views of its
+/// buffers.
 class MXGPU_TakeStageOp<string mnemonic> : MXGPU_Op<mnemonic, [
     MXGPU_NamesResult,
     DeclareOpInterfaceMethods<InferTypeOpInterface, ["inferReturnTypes"]>,
@@ -39,7 +40,7 @@ class MXGPU_TakeStageOp<string mnemonic> : MXGPU_Op<mnemonic, [
                       Variadic<MXGPU_BufferType>:$buffers);
   let assemblyFormat = "$ring attr-dict `:` type($ring)";
   let extraClassDeclaration = [{
-    /// The view of the buffer that the ring calls `name`.
+    /// Returns the view of the buffer named `name` in the ring's type.
     ::mlir::Value getBuffer(::llvm::StringRef name) {
       return getBuffers()[getRing().getType().getFieldIndex(name)];
     }
@@ -51,11 +52,11 @@ class MXGPU_GiveStageOp<string mnemonic> : MXGPU_Op<mnemonic, [
 }
 
 def MXGPU_ProducerAcquireOp : MXGPU_TakeStageOp<"producer_acquire"> {
-  let summary = "wait until the ring's next stage is empty";
+  let summary = "wait until the next stage of a ring is empty";
   let description = [{
-    Gives the right to fill the stage, and views of its buffers.
+    Returns a token to fill the stage and views of its buffers.
 
-    Example: a ring of buffers `a` and `b`.
+    Example: a ring with buffers `a` and `b`.
 
     ```mlir
     %stage, %a, %b = mxgpu.producer_acquire %in : !in_ring
@@ -66,41 +67,42 @@ def MXGPU_ProducerAcquireOp : MXGPU_TakeStageOp<"producer_acquire"> {
 }
 
 def MXGPU_ProducerCommitOp : MXGPU_GiveStageOp<"producer_commit"> {
-  let summary = "hand a filled stage to the consumer";
+  let summary = "pass a filled stage to the consumer";
   let description = [{
-    The stage becomes full when what the producer started has completed. With
-    `empty` true nothing was started: the stage is full at once and the
-    consumer must not read it. What a stage of cluster launch control waits for
-    is the answer to a request that is made here.
+    The stage becomes full once the asynchronous operations of the producer have
+    completed. If `empty` is true none were started: the stage is full at once,
+    and the consumer must not read it. A stage of cluster launch control is
+    filled by the response to a request issued here.
   }];
   let arguments = (ins MXGPU_StageType:$stage, Optional<I1>:$empty);
   let assemblyFormat = "$stage (`empty` `(` $empty^ `)`)? attr-dict `:` type($stage)";
 }
 
 def MXGPU_ConsumerWaitOp : MXGPU_TakeStageOp<"consumer_wait"> {
-  let summary = "wait until the ring's next stage is full";
+  let summary = "wait until the next stage of a ring is full";
   let description = [{
-    Gives the right to empty the stage, and views of its buffers.
+    Returns a token to empty the stage and views of its buffers.
 
     Example:
 
     ```mlir
     %stage, %d = mxgpu.consumer_wait %acc : !acc_ring
-    %x = mxgpu.load_accumulator %d column(%c) : !d -> vector<32xf32>
+    %x = mxgpu.load_accumulator %d column(%c) : !d -> !fragment
     mxgpu.consumer_release %stage : !stage
     ```
   }];
 }
 
 def MXGPU_ConsumerReleaseOp : MXGPU_GiveStageOp<"consumer_release"> {
-  let summary = "hand an emptied stage back to the producer";
+  let summary = "return an emptied stage to the producer";
   let description = [{
-    The stage becomes empty when what the consumer started on it has completed.
+    The stage becomes empty once the asynchronous reads of the consumer have
+    completed.
 
-    With `deferred(n)` the stage goes back later: here, the one that the role took
-    n stages before it does, if there was one. So matrix instructions that read it
-    may still be under way when the next ones start. After the loop
-    `mxgpu.consumer_tail` releases the last n.
+    With `deferred(n)` the op releases the stage acquired n stages earlier, if
+    any, so that matrix instructions can still read the current stage while the
+    next ones start. `mxgpu.consumer_tail` releases the last n stages after the
+    loop.
   }];
   let arguments = (ins MXGPU_StageType:$stage,
       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative]>, "0">:$deferred);
@@ -112,12 +114,12 @@ def MXGPU_ConsumerReleaseOp : MXGPU_GiveStageOp<"consumer_release"> {
 
 def MXGPU_ConsumerTailOp : MXGPU_Op<"consumer_tail", [
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface, ["getEffects"]>]> {
-  let summary = "hand back the stages whose release is deferred";
+  let summary = "release the stages with a deferred release";
   let description = [{
-    Stands after a loop with a deferred `mxgpu.consumer_release` of the ring,
-    and gives back the stages that it left, oldest first, if the loop took any.
+    Follows a loop with a deferred `mxgpu.consumer_release` of the ring and
+    releases the remaining stages, oldest first.
 
-    Example: an instruction is under way while the next is prepared.
+    Example: an MMA runs while the next one is prepared.
 
     ```mlir
     %sum = mxgpu.for_each_k (%k, %extent, %first) from %k0 to %k1 step 64
@@ -144,12 +146,12 @@ def MXGPU_ConsumerTailOp : MXGPU_Op<"consumer_tail", [
 def MXGPU_TmaLoadOp : MXGPU_Op<"tma_load", [AttrSizedOperandSegments]> {
   let summary = "copy a box of a tensor into a buffer";
   let description = [{
-    `coords` are the box's first element, outermost dimension first; missing
-    trailing coordinates are 0. The stage that has the buffer is full when the
-    copy, with the others into it, has completed. A buffer that holds several
-    boxes is filled one `box` at a time. `cache` says what the L2 cache should
-    keep. With `multicast` both CTAs of a pair receive the box: each loads the
-    box that has its number.
+    `coords` is the first element of the box, outermost dimension first; missing
+    trailing coordinates are 0. The stage that contains the buffer becomes full
+    once all copies into it have completed. A buffer of several boxes is filled
+    one `box` at a time. `cache` sets the L2 eviction priority. With `multicast`
+    both CTAs of a pair receive the box, and each CTA loads the box with its
+    rank as number.
 
     Example:
 
@@ -176,7 +178,6 @@ def MXGPU_TmaLoadOp : MXGPU_Op<"tma_load", [AttrSizedOperandSegments]> {
     }]>
   ];
   let extraClassDeclaration = [{
-    /// Boxes that the buffer holds.
     int64_t getNumBoxes();
   }];
 }
@@ -184,14 +185,14 @@ def MXGPU_TmaLoadOp : MXGPU_Op<"tma_load", [AttrSizedOperandSegments]> {
 def MXGPU_CopyScalesOp : MXGPU_NamedOp<"copy_scales", "scales"> {
   let summary = "copy scale factors from shared to tensor memory";
   let description = [{
-    The buffer holds tiles of 128 rows by 4 scales, all those of one group of
-    128 rows before those of the next.
+    The buffer holds tiles of 128 rows by 4 scales. All tiles of a 128-row block
+    precede the tiles of the next block.
 
-    Copies and MMAs of a thread execute in order, so that one place in tensor
-    memory serves all stages (PTX ISA, tcgen05 pipelined instructions), and
-    copies of one buffer of a ring share their columns. With `stages(n)` there
-    are n places, which the stages that a role consumes take in turn: with as
-    many places as stages, no copy needs that order.
+    Copies and MMAs issued by one thread execute in order, so a single location
+    in tensor memory serves all stages (PTX ISA, tcgen05 pipelined
+    instructions). Copies of the same ring buffer share their columns. With
+    `stages(n)` the stages of the consuming role use n locations in turn; with a
+    location for each stage no copy depends on that order.
 
     Example:
 
@@ -218,31 +219,32 @@ def MXGPU_MmaOp : MXGPU_Op<"mma", [
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface, ["getEffects"]>]> {
   let summary = "multiply a tile of A by a tile of B";
   let description = [{
-    `d (+)= (a * a_scales) * (b * b_scales)^T` by the instruction that the
-    attribute names. The attribute says where each operand lies: A and B are
-    buffers in shared memory or fragments in registers, scales are in tensor
-    memory or fragments, or there are none, and `d` is a buffer in tensor memory
-    or a fragment. Of a fragment `d` the operation gives the new one.
+    `d (+)= (a * a_scales) * (b * b_scales)^T` by the instruction named by the
+    attribute. The attribute determines the location of each operand. A and B
+    are buffers in shared memory or fragments in registers. Scales are absent,
+    in tensor memory or fragments. `d` is a buffer in tensor memory or a
+    fragment; for a fragment the op returns the new accumulator.
 
-    The attribute also says how the instruction completes, and so what the
-    consumer of a ring is whose stage has A or B:
+    The attribute also defines the completion of the instruction, and with it
+    the `consumer` of the ring that supplies A or B:
 
-    - commit: it arrives at a barrier; the consumer is `mma_commit`;
-    - wait group: it has only been started. Its result may be another's `d`, or
-      go to `mxgpu.mma_wait`, and the stage is given back after that. Fragments
-      are in use until that wait. The consumer is `async_threads(n)`;
-    - synchronous: it is done when the next operation begins. The consumer is
-      `threads(n)`.
+    - commit: completion is signaled at a barrier; the consumer is `mma_commit`;
+    - wait group: the instruction is only started. Its result is either the `d`
+      of another op or the operand of `mxgpu.mma_wait`, and the stage is
+      released after that wait. Fragments stay in use until then. The consumer
+      is `async_threads(n)`;
+    - synchronous: the instruction completes before the next op begins. The
+      consumer is `threads(n)`.
 
-    Only the first `extent` elements of the tile's reduction dimension are
-    multiplied, a multiple of what one instruction multiplies; elements beyond
-    are not, whatever they hold. Without `accumulate` true the old accumulator is
-    not read. Where several warpgroups divide an A in shared memory, `thread` is
-    the thread's number within its role. An A in registers may have part of the
-    reduction only: `column` is where that begins in a B in shared memory.
+    Only the first `extent` elements of the tile's reduction are multiplied, a
+    multiple of the reduction of one instruction. The elements beyond are never
+    used. Unless `accumulate` is true, the old accumulator is not read. If
+    several warpgroups divide an A in shared memory, `thread` is the number of
+    the thread within its role. An A in registers may cover part of the
+    reduction; `column` is the start of that part in a B in shared memory.
 
-    `b_offset` is the row of `b_scales` that belongs to the first row of B: 0,
-    the default, or 64.
+    `b_offset` is the row of `b_scales` for the first row of B: 0 (default) or
+    64.
 
     Examples:
 
@@ -277,9 +279,9 @@ def MXGPU_MmaOp : MXGPU_Op<"mma", [
     `:` type($a) `,` type($b) `,` type($d) (`->` type($accumulator)^)?
   }];
   let extraClassDeclaration = [{
-    /// Elements of the reduction that the tile has.
+    /// Returns the reduction elements of the tile.
     int64_t getReduction();
-    /// What A and B are in shared memory; null of one in registers.
+    /// Return the type of an operand in shared memory, or null for a fragment.
     ::mx::mxgpu::BufferType getABuffer();
     ::mx::mxgpu::BufferType getBBuffer();
   }];
@@ -288,15 +290,14 @@ def MXGPU_MmaOp : MXGPU_Op<"mma", [
 def MXGPU_MmaWaitOp : MXGPU_Op<"mma_wait", [
     AllTypesMatch<["accumulator", "result"]>,
     MemoryEffects<[MemRead<MXGPU_SharedMemory>, MemWrite<MXGPU_Barriers>]>]> {
-  let summary = "wait for matrix instructions that this thread has issued";
+  let summary = "wait for asynchronous matrix instructions";
   let description = [{
-    Waits until at most `pending` of the `mxgpu.mma` that the threads of the
-    warpgroup have started are under way, and gives the accumulator as it is
-    then (PTX ISA, wgmma.wait_group). They are finished with none pending, or
-    if as many have been started after the `mxgpu.mma` that computes them, in this
-    block or in the iteration before.
+    Waits until at most `pending` MMAs of the warpgroup are in flight and
+    returns the accumulator (PTX ISA, wgmma.wait_group). The accumulator is
+    complete if `pending` is 0, or if at least `pending` MMAs were started after
+    the `mxgpu.mma` that computes it, in this block or the previous iteration.
 
-    Example: the first of two is finished.
+    Example: the first of two MMAs is complete.
 
     ```mlir
     %started = mxgpu.mma #wgmma %a, %b into %accumulator

@@ -12,15 +12,15 @@ include "mx/Dialect/MXGPU/IR/MXGPUBase.td"
 //===----------------------------------------------------------------------===//
 
 def MXGPU_LoadBlockOp : MXGPU_Op<"load_block"> {
-  let summary = "read consecutive elements of a row, or zeros outside the tensor";
+  let summary = "load consecutive elements of a row, or zeros outside the tensor";
   let description = [{
-    The elements are either all inside or all outside, and start at a multiple
-    of 16 bytes or of their total size; rows may be strided. Elements of 4 and 6
-    bits are read from a matrix of bytes (i8), 4-bit elements in pairs. With
-    `in_bounds` they are known to be inside, and nothing is compared.
+    The elements are all inside or all outside of the tensor, and aligned to 16
+    bytes or to their total size; rows may be strided. Elements of 4 and 6 bits
+    are read from a matrix of bytes (i8), 4-bit elements in pairs. `in_bounds`
+    asserts that the elements are inside and omits the comparison.
 
-    Not `vector.transfer_read`: it compares each element with the bounds, and
-    has no elements of 4 and 6 bits in bytes.
+    `vector.transfer_read` compares each element with the bounds, and does not
+    support 4-bit and 6-bit elements in bytes.
   }];
   let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$source,
                        Index:$row, Index:$column, UnitAttr:$in_bounds);
@@ -35,15 +35,15 @@ def MXGPU_QuantizeBlockOp : MXGPU_Op<"quantize_block", [
     Pure, AttrSizedOperandSegments]> {
   let summary = "compute the scale of a block and round its elements";
   let description = [{
-    The semantics of `mx.quantize` for one block along a row. The block is in
-    the registers of one thread or, with `lanes(n)`, of n adjacent lanes of a
-    warp: each lane has the next elements, or the next row of a square, and all
-    get the scale. With `amax`, the largest magnitude of the block, a thread may
-    hold any part of it. `encode` is NVFP4's factor of the tensor. `seed` selects
-    stochastic rounding and comes with the linear index in the tensor of the
-    thread's first element.
+    Quantizes one block along a row, as defined by `mx.quantize`. The block is
+    in the registers of one thread or, with `lanes(n)`, of n adjacent lanes of a
+    warp. Each lane then holds the next elements, or the next row of a square
+    block, and all lanes receive the scale. With `amax`, the largest magnitude of
+    the block, a thread may hold any part of the block. `encode` is NVFP4's
+    per-tensor factor. `seed` enables stochastic rounding; `first` is the linear
+    index of the thread's first element in the tensor.
 
-    Example: blocks of 32 that two lanes share.
+    Example: blocks of 32 elements, shared by two lanes.
 
     ```mlir
     %q, %f = mxgpu.quantize_block %x scale_rounding = ceil lanes(2)
@@ -75,17 +75,17 @@ def MXGPU_QuantizeBlockOp : MXGPU_Op<"quantize_block", [
 
 def MXGPU_QuantizeColumnsOp : MXGPU_Op<"quantize_columns", [
     Pure, AttrSizedOperandSegments]> {
-  let summary = "quantize blocks that are columns";
+  let summary = "quantize blocks along columns";
   let description = [{
-    The semantics of `mx.quantize` along axis 0 for some columns in a thread's
-    registers. Each column of the input is a block and becomes a row of
-    `elements`, which are thereby transposed; `scales` has one scale for each.
-    `encode` is NVFP4's factor of the tensor. With `rows(n)` the blocks end
-    before row n, a signed number: later rows hold zeros, and their elements are
-    0 even if a scale is NaN. With `lanes(n)`, n adjacent lanes of a warp have
-    the columns of a square, which share one scale. `seed` selects stochastic
-    rounding and comes with the linear index in the tensor of the first element
-    and the distance to the element in the next row.
+    Quantizes columns in a thread's registers, as defined by `mx.quantize` along
+    axis 0. Each input column is a block and becomes a row of `elements`, which
+    is therefore transposed, with one scale in `scales`. `encode` is NVFP4's
+    per-tensor factor. With `rows(n)`, a signed number, blocks end before row n:
+    later rows are zeros and quantize to 0 even if a scale is NaN. With
+    `lanes(n)`, n adjacent lanes of a warp hold the columns of a square with a
+    single scale. `seed` enables stochastic rounding; `first` is the linear
+    index of the first element in the tensor, and `stride` the distance between
+    rows.
 
     Example:
 
@@ -111,12 +111,12 @@ def MXGPU_QuantizeColumnsOp : MXGPU_Op<"quantize_columns", [
 }
 
 def MXGPU_ThreadAmaxOp : MXGPU_Op<"thread_amax", [Pure]> {
-  let summary = "the largest magnitude of a thread's elements";
+  let summary = "compute the largest magnitude of a thread's elements";
   let description = [{
-    The largest magnitude of all elements of the vectors, as `mx.amax` defines
-    it. With `as_integers` it is computed in the same way as quantizers to NVFP4
-    compute that of a block; without it, as other quantizers do. If a vector is
-    also quantized, the instructions are then shared.
+    Computes the maximum magnitude over all elements of the vectors, as defined
+    by `mx.amax`. With `as_integers` the code is that of NVFP4 quantizers for a
+    block, without it that of other quantizers, so the instructions are shared
+    with a quantization of the same vector.
 
     Example:
 
@@ -133,11 +133,11 @@ def MXGPU_ThreadAmaxOp : MXGPU_Op<"thread_amax", [Pure]> {
 }
 
 def MXGPU_LoadRelaxedOp : MXGPU_Op<"load_relaxed"> {
-  let summary = "an earlier value of a number that warps increase";
+  let summary = "load an earlier value of a growing maximum";
   let description = [{
-    The current value is at least this one, since the number only increases. It
-    is read long before it is needed, so no thread waits for it. Not
-    `memref.load`, which races with writes of other warps (PTX ISA, ld.relaxed).
+    The current value may be larger, because warps only increase it. The load is
+    issued long before its use, so no thread stalls. `memref.load` would race
+    with the writes of other warps (PTX ISA, ld.relaxed).
 
     Example:
 
@@ -152,17 +152,17 @@ def MXGPU_LoadRelaxedOp : MXGPU_Op<"load_relaxed"> {
 }
 
 def MXGPU_AtomicMaxOp : MXGPU_Op<"atomic_max"> {
-  let summary = "update a number with the maximum over a warp";
+  let summary = "update a maximum with the values of a warp";
   let description = [{
-    `dest` becomes the maximum of its value and of the `value` of each lane of a
-    warp, all of which take part. These are results of `mxgpu.thread_amax`; NaN
-    counts as the largest. Other warps may update `dest` at the same time. A
-    warp whose maximum does not exceed `known`, a result of
-    `mxgpu.load_relaxed`, does not write.
+    Replaces `dest` by the maximum of `dest` and the `value` of every lane of a
+    warp. All lanes take part. Values are results of `mxgpu.thread_amax`; NaN is
+    the largest. Other warps may update `dest` concurrently. A warp skips the
+    write if its maximum does not exceed `known`, a result of
+    `mxgpu.load_relaxed`.
 
-    Not `memref.atomic_rmw`: its `maximumf` is a loop of compare-and-swap in
-    LLVM for this target. Magnitudes are compared by their bits, as unsigned
-    integers with NaN the largest, once for a warp.
+    LLVM expands `maximumf` of `memref.atomic_rmw` to a compare-and-swap loop
+    for this target. This op compares the bits of magnitudes as unsigned
+    integers, with NaN the largest, once per warp.
 
     Example:
 
@@ -178,12 +178,12 @@ def MXGPU_AtomicMaxOp : MXGPU_Op<"atomic_max"> {
 }
 
 def MXGPU_StoreBlockOp : MXGPU_Op<"store_block"> {
-  let summary = "write consecutive elements of a row if they are inside the tensor";
+  let summary = "store consecutive elements of a row if they are inside the tensor";
   let description = [{
-    The elements are either all inside or all outside, and start at a multiple
-    of 16 bytes or of their total size. Elements of 4 and 6 bits are written to
-    a matrix of bytes (i8), 4-bit elements in pairs. Not `vector.transfer_write`,
-    for the reasons of `mxgpu.load_block`.
+    The elements are all inside or all outside of the tensor, and aligned to 16
+    bytes or to their total size. Elements of 4 and 6 bits are written to a
+    matrix of bytes (i8), 4-bit elements in pairs. `vector.transfer_write` does
+    not fit, for the reasons listed at `mxgpu.load_block`.
   }];
   let arguments = (ins AnyVectorOfNonZeroRank:$value,
                        Arg<AnyMemRef, "", [MemWrite]>:$dest,
@@ -195,11 +195,12 @@ def MXGPU_StoreBlockOp : MXGPU_Op<"store_block"> {
 }
 
 def MXGPU_LoadScaleOp : MXGPU_Op<"load_scale"> {
-  let summary = "read the scale of a block, or 0 outside the tensor";
+  let summary = "load the scale of a block, or 0 outside the tensor";
   let description = [{
-    The scale at `row` and `block` of a matrix of scales, which may have
-    strides, or of scale tiles, `tiles of rows x tiles of blocks x 32 x 4 x 4`.
-    Nothing writes them while the kernel runs.
+    Loads the scale at `row` and `block` from a matrix of scales, possibly
+    strided, or from scale tiles,
+    `tiles of rows x tiles of blocks x 32 x 4 x 4`. The scales must be constant
+    during the kernel.
 
     Example:
 
@@ -220,9 +221,9 @@ def MXGPU_LoadScaleOp : MXGPU_Op<"load_scale"> {
 def MXGPU_DequantizeBlockOp : MXGPU_Op<"dequantize_block", [Pure]> {
   let summary = "multiply elements by the scale of their block";
   let description = [{
-    The semantics of `mx.dequantize` for elements of one block: the exact
-    product with the scale, and with NVFP4's factor `decode`, rounded once.
-    A vector of two dimensions has a block in each row, and as many scales.
+    Dequantizes elements of one block, as defined by `mx.dequantize`: multiplies
+    exactly by the scale, and by NVFP4's factor `decode`, and rounds once. For a
+    vector of rank 2, each row is a block with its own scale.
 
     Example:
 
@@ -245,14 +246,15 @@ def MXGPU_DequantizeBlockOp : MXGPU_Op<"dequantize_block", [Pure]> {
 
 def MXGPU_PermuteBlockOp : MXGPU_Op<"permute_block", [
     Pure, SameOperandsAndResultType]> {
-  let summary = "exchange elements so that a reduction is in the order of threads";
+  let summary = "permute elements across lanes to `#mxgpu.k_order`";
   let description = [{
-    Adjacent lanes, the first of which is a multiple of their number, have eight
-    adjacent elements each: eight lanes of 64 with `run = 16`, four of 32 with
-    `run = 8`. Lane `2 t + u` of eight gets elements `8 (4 u + t)` and following
-    in `#mxgpu.k_order`: elements `2 p` and `2 p + 1` are
-    those that lane `2 p + u` had as `2 t` and `2 t + 1`. Of four lanes, lane t
-    gets those of lane p. All lanes of a warp execute it together.
+    Adjacent lanes hold eight adjacent elements each: eight lanes a block of 64
+    with `run = 16`, four lanes a block of 32 with `run = 8`. The first lane is
+    a multiple of the lane count. Lane `2 t + u` of eight receives elements
+    `8 (4 u + t)` and following of `#mxgpu.k_order`: elements `2 p` and
+    `2 p + 1` are elements `2 t` and `2 t + 1` of lane `2 p + u`. Of four lanes,
+    lane t receives elements of lane p. All lanes of a warp execute the op
+    together.
 
     Example:
 
@@ -266,16 +268,16 @@ def MXGPU_PermuteBlockOp : MXGPU_Op<"permute_block", [
 }
 
 def MXGPU_StoreScalesOp : MXGPU_Op<"store_scales"> {
-  let summary = "write the scales of the lanes of a warp";
+  let summary = "store the scales of a warp's lanes";
   let description = [{
-    Each `lanes` adjacent lanes hold one scale each, at `row` and `block`
-    of `rows x blocks` scales; four adjacent such sets hold those of a row whose
-    first block is a multiple of 4.
+    Each set of `lanes` adjacent lanes holds one scale, at `row` and `block` of
+    `rows x blocks` scales. Four adjacent sets hold four scales of a row,
+    starting at a block that is a multiple of 4.
 
     `dest` is a matrix of scales, or scale tiles,
-    `tiles of rows x tiles of blocks x 32 x 4 x 4`, in which these four are
-    adjacent bytes. All bytes of a tile that has a scale are written: 0 after
-    the last row and block.
+    `tiles of rows x tiles of blocks x 32 x 4 x 4`, in which these four scales
+    are adjacent bytes. Every byte of a tile that contains a scale is written,
+    with 0 beyond the last row and block.
 
     Example:
 
@@ -301,15 +303,15 @@ def MXGPU_StoreScalesOp : MXGPU_Op<"store_scales"> {
 
 def MXGPU_ReduceLanesOp : MXGPU_Op<"reduce_lanes", [
     Pure, SameOperandsAndResultType]> {
-  let summary = "the sum, maximum or minimum over the lanes of a warp";
+  let summary = "reduce a value over the lanes of a warp";
   let description = [{
-    All lanes of a warp take part, and all get the same result; the order of the
-    additions is fixed. `maximum` and `minimum` are `arith.maximumf` and
-    `arith.minimumf`: NaN if any value is NaN.
+    All lanes of a warp take part and receive the same result. `maximum` and
+    `minimum` are `arith.maximumf` and `arith.minimumf`: NaN if any value is
+    NaN.
 
-    Not `gpu.subgroup_reduce`, which leaves the order of a sum to its lowering
-    and is for integers here: lanes that are 16 apart are added first, then 8,
-    and so on, so that results are specified to the bit.
+    The order of additions is fixed to make results exact to the bit: first
+    lanes at distance 16, then 8, and so on. `gpu.subgroup_reduce` leaves the
+    order to its lowering and supports only integers here.
 
     Example:
 

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A strategy is how a matrix instruction computes a matmul. The fields of a
-// schedule that are its own are an attribute here; launches and the choice of
-// schedules see the interface alone. A folder of
-// lib/Conversion/MXToMXGPU/Matmul/Strategies builds the kernels of each.
+// A strategy is an algorithm for matmuls with one matrix instruction. Its
+// attribute holds the schedule fields of the strategy; launches and schedule
+// selection use only the interface. The kernels are built in
+// lib/Conversion/MXToMXGPU/Matmul/Strategies.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,26 +19,25 @@ include "mx/Dialect/MXGPU/IR/MXGPUEnums.td"
 def MXGPU_StrategyAttrInterface : AttrInterface<"StrategyAttrInterface"> {
   let cppNamespace = "::mx::mxgpu";
   let description = [{
-    The field `strategy` of `#mxgpu.schedule`: which strategy computes a
-    matmul, and its own choices. The methods say which CTAs a work tile has,
-    and how they get it.
+    The field `strategy` of `#mxgpu.schedule`: the algorithm of a matmul and the
+    parameters of that algorithm. The methods describe the CTAs of a work tile
+    and the assignment of work tiles to CTAs.
   }];
   let methods = [
     InterfaceMethod<"CTAs that share a tile: 1, or 2 for `cta_group::2`.",
       "int64_t", "getCtas", (ins), "", "return 1;">,
     InterfaceMethod<[{
-        Whether the CTAs of a cluster have the splits of the reduction, and add
-        them up in their shared memory.
+        Returns true if the splits of the reduction belong to the CTAs of a
+        cluster, which add their partial results in shared memory.
       }], "bool", "getClusterSplit", (ins), "", "return false;">,
     InterfaceMethod<[{
-        CTAs that share an SM: each has a share of its shared memory and of its
-        registers.
+        CTAs per SM, which divide shared memory and registers equally.
       }], "int64_t", "getCtasPerSm", (ins), "", "return 1;">,
     InterfaceMethod<[{
-        The operand that is in `#mxgpu.k_order`: `a`, `b` or `none`.
+        Operand stored in `#mxgpu.k_order`: `a`, `b` or `none`.
       }], "::mx::mxgpu::Workspace", "getPermuted", (ins), "",
       "return ::mx::mxgpu::Workspace::None;">,
-    InterfaceMethod<"How a CTA gets its next work tile.",
+    InterfaceMethod<"Assignment of work tiles to CTAs.",
       "::mx::mxgpu::TileLoop", "getTileLoop", (ins), "",
       "return ::mx::mxgpu::TileLoop::Static;">,
     InterfaceMethod<"Columns that two accumulators share, or 0.",
@@ -46,9 +45,10 @@ def MXGPU_StrategyAttrInterface : AttrInterface<"StrategyAttrInterface"> {
   ];
 }
 
-/// A field with its default and its rule: a C++ expression of a LogicalResult in
-/// `$_self` and `emitError`. ScheduleRules.h has the functions. Rules of several
-/// fields, and those of types, shapes and chips, are in the strategy's folder.
+/// Field with a default and a rule. The rule is a C++ expression of type
+/// LogicalResult in `$_self` and `emitError`, usually a call of a function in
+/// ScheduleRules.h. Rules that involve several fields, types, shapes or chips
+/// are in the strategy's folder.
 class MXGPU_Field<string type, string default, string check = "::llvm::success()">
     : DefaultValuedParameter<type, default> {
   string rule = check;
@@ -65,8 +65,8 @@ class MXGPU_Choice<string default, list<int> choices, string what>
                   !interleave(choices, ", ") # "}, \"" # what # "\")">;
 def MXGPU_Ctas : MXGPU_Choice<"1", [1, 2], "CTAs that share a tile">;
 
-/// A strategy's attribute: tablegen makes its builder, with the defaults of the
-/// syntax, and its verifier, of the rules of its fields in their order.
+/// Attribute of a strategy. Tablegen generates the builder, with the defaults
+/// of the fields, and the verifier, which checks the rules in field order.
 class MXGPU_StrategyAttr<string name, string strategy, dag fields>
     : AttrDef<MXGPU_Dialect, name, [MXGPU_StrategyAttrInterface]> {
   let mnemonic = strategy;
@@ -98,22 +98,22 @@ def MXGPU_Tcgen05BlockScaledAttr
          MXGPU_Choice<"0", [0, 64, 128], "columns of an overlap">:$overlap,
          MXGPU_Count<"1", "scale stages">:$scale_stages,
          MXGPU_TileLoopField:$tile_loop)> {
-  let summary = "both operands and their scales, by tcgen05.mma";
+  let summary = "block-scaled operands by tcgen05.mma";
   let description = [{
-    Operands and scales go to the tensor core as they are (sm_100a, sm_100f,
-    sm_103a).
+    The tensor core reads operands and scales without conversion (sm_100a,
+    sm_100f, sm_103a).
 
     | field | default | meaning |
     |---|---|---|
-    | `ctas = n` | 1 | CTAs that share a tile: with 2 (`cta_group::2`) each holds half of its rows of A and half of B |
+    | `ctas = n` | 1 | CTAs that share a tile: with 2 (`cta_group::2`) each CTA holds half of the rows of A and half of B |
     | `accumulators = n` | 1 | stages of the ring between the tensor core and the epilogue |
-    | `overlap = n` | 0 | columns that two accumulators of 256 share, 64 or 128: they are read first |
-    | `scale_stages = n` | 1 | buffers for a tile's scales in tensor memory, used in turn |
+    | `overlap = n` | 0 | columns shared by two accumulators of 256 columns, 64 or 128; the epilogue reads them first |
+    | `scale_stages = n` | 1 | buffers for the scales of a tile in tensor memory, used in turn |
     | `tile_loop = ...` | `static` | `static`: CTA i takes work tiles i, i + CTAs, ...; `clc`: cluster launch control |
 
-    Tiles have 128 rows, or 256 of two CTAs; 64, 128, 192 or 256 columns, or a
-    smaller multiple of 16 (32 of two CTAs) that covers all; and 128 or 256
-    elements of the reduction.
+    Tiles are 128 rows, or 256 with two CTAs; 64, 128, 192 or 256 columns, or a
+    smaller multiple of 16 (32 with two CTAs) that covers all columns of the
+    result; and 128 or 256 reduction elements.
 
     Example: `#mxgpu.tcgen05_block_scaled<ctas = 2, accumulators = 2, overlap =
     64, tile_loop = clc>`.
@@ -127,20 +127,20 @@ def MXGPU_Tcgen05UpcastBAttr
          MXGPU_Count<"1", "accumulators">:$accumulators,
          MXGPU_Count<"2", "operand stages">:$operand_stages,
          MXGPU_TileLoopField:$tile_loop)> {
-  let summary = "bf16 by a dequantized B, by tcgen05.mma";
+  let summary = "bf16 A and dequantized B by tcgen05.mma";
   let description = [{
-    A is bf16; threads dequantize B to bf16 in shared memory (sm_100a, sm_100f,
+    A is bf16; warps dequantize B to bf16 in shared memory (sm_100a, sm_100f,
     sm_103a).
 
     | field | default | meaning |
     |---|---|---|
-    | `ctas = n` | 1 | as of `#mxgpu.tcgen05_block_scaled` |
-    | `accumulators = n` | 1 | as of `#mxgpu.tcgen05_block_scaled` |
-    | `operand_stages = n` | 2 | stages of the ring between the threads that dequantize B and the tensor core |
-    | `tile_loop = ...` | `static` | as of `#mxgpu.tcgen05_block_scaled` |
+    | `ctas = n` | 1 | as in `#mxgpu.tcgen05_block_scaled` |
+    | `accumulators = n` | 1 | as in `#mxgpu.tcgen05_block_scaled` |
+    | `operand_stages = n` | 2 | stages of the ring of dequantized B tiles |
+    | `tile_loop = ...` | `static` | as in `#mxgpu.tcgen05_block_scaled` |
 
-    Tiles have 128 rows, or 256 of two CTAs; 64 (not of two CTAs), 128 or 256
-    columns; and 64 elements of the reduction.
+    Tiles are 128 rows, or 256 with two CTAs; 64 (with one CTA), 128 or 256
+    columns; and 64 reduction elements.
 
     Example: `#mxgpu.tcgen05_upcast_b<accumulators = 2>`.
   }];
@@ -151,19 +151,19 @@ def MXGPU_WgmmaUpcastBAttr
         (ins // wgmma_upcast_b C1
          MXGPU_Count<"2", "operand stages">:$operand_stages, MXGPU_Flag:$f16_scale_range,
          MXGPU_Flag:$cluster_split)> {
-  let summary = "dequantized operands, by wgmma";
+  let summary = "dequantized operands by wgmma";
   let description = [{
-    Warpgroups of their own dequantize B to shared memory; an A with scales is
-    dequantized by the warpgroups that multiply (sm_90a).
+    Dedicated warpgroups dequantize B to shared memory. The MMA warpgroups
+    dequantize A if it is scaled (sm_90a).
 
     | field | default | meaning |
     |---|---|---|
-    | `operand_stages = n` | 2 | stages of the ring between the threads that dequantize B and those that multiply |
-    | `f16_scale_range = b` | `false` | tiles whose scales span 12 powers of two at most are dequantized to f16, relative to them, other tiles to bf16: a kernel finds out before (both operands f8E4M3FN) |
-    | `cluster_split = b` | `false` | the CTAs of a cluster have the splits of the reduction, 2 to 8, and add them up in their shared memory, in the same order |
+    | `operand_stages = n` | 2 | stages of the ring of dequantized B tiles |
+    | `f16_scale_range = b` | `false` | dequantize tiles to f16, relative to their scales, if the scales span at most 12 powers of two, and other tiles to bf16; a preceding kernel computes the spans (both operands f8E4M3FN) |
+    | `cluster_split = b` | `false` | distribute 2 to 8 splits of the reduction over the CTAs of a cluster, which add them in shared memory in a fixed order |
 
-    Tiles have 64, 128 or 256 rows; 64, 128 or 256 columns, with 256 rows at
-    most 128; and 64 elements of the reduction.
+    Tiles are 64, 128 or 256 rows; 64, 128 or 256 columns (at most 128 with 256
+    rows); and 64 reduction elements.
 
     Example: `#mxgpu.wgmma_upcast_b<operand_stages = 4, f16_scale_range = true>`.
   }];
@@ -175,20 +175,20 @@ def MXGPU_WgmmaSwapABAttr
          // wgmma_swap_ab C1
          MXGPU_Count<"1", "CTAs of an SM">:$ctas_per_sm,
          MXGPU_Flag:$permuted_a)> {
-  let summary = "bf16 by a B that goes through registers, by wgmma, for any M";
+  let summary = "bf16 A and B dequantized in registers by wgmma, for any M";
   let description = [{
-    The rows of the instruction are columns of the tile: B is dequantized in the
-    registers of the warpgroups that multiply (sm_90a, A of bf16).
+    Swaps the operands: the rows of the instruction are columns of the tile. The
+    MMA warpgroups dequantize B in registers (sm_90a, bf16 A).
 
     | field | default | meaning |
     |---|---|---|
-    | `cluster_split = b` | `false` | as of `#mxgpu.wgmma_upcast_b`; each CTA adds and stores some rows |
-    | `ctas_per_sm = n` | 1 | CTAs that share an SM: each has a share of its shared memory and registers |
-    | `permuted_a = b` | `false` | A is in `#mxgpu.k_order`, so that a thread reads adjacent elements of B: with `workspace = a`, a reduction of a multiple of 32 elements, and a B that is not packed |
+    | `cluster_split = b` | `false` | as in `#mxgpu.wgmma_upcast_b`; each CTA adds and stores a share of the rows |
+    | `ctas_per_sm = n` | 1 | CTAs per SM, which divide shared memory and registers |
+    | `permuted_a = b` | `false` | store A in `#mxgpu.k_order`, so that a thread reads adjacent elements of B; requires `workspace = a`, a reduction that is a multiple of 32, and an unpacked B |
 
-    Tiles have a multiple of 16 rows, up to 256 of 64 or 128 columns, 160 of 192
-    and 96 of 256; and 64 or 128 elements of the reduction. Results are stored
-    from registers.
+    Rows of a tile are a multiple of 16, up to 256 with 64 or 128 columns, 160
+    with 192 columns and 96 with 256 columns. Tiles are 64 or 128 reduction
+    elements. Results are stored from registers.
 
     Example: `#mxgpu.wgmma_swap_ab<ctas_per_sm = 2>`.
   }];
@@ -203,18 +203,17 @@ def MXGPU_WgmmaSwapABAttr
 def MXGPU_WgmmaUpcastAAttr
     : MXGPU_StrategyAttr<"WgmmaUpcastA", "wgmma_upcast_a",
         (ins MXGPU_Flag:$permuted_b)> {
-  let summary = "an A that goes through registers by bf16, by wgmma";
+  let summary = "A dequantized in registers and bf16 B by wgmma";
   let description = [{
-    A is dequantized in the registers of the warpgroups that multiply, and B is
-    bf16 (sm_90a).
+    The MMA warpgroups dequantize A in registers; B is bf16 (sm_90a).
 
     | field | default | meaning |
     |---|---|---|
-    | `permuted_b = b` | `false` | B is in `#mxgpu.k_order`, so that a thread reads adjacent elements of A: with `workspace = b`, and a reduction of a multiple of 32 elements |
+    | `permuted_b = b` | `false` | store B in `#mxgpu.k_order`, so that a thread reads adjacent elements of A; requires `workspace = b` and a reduction that is a multiple of 32 |
 
-    Tiles have 64, 128, 192 or 256 rows, with expert groups 128 or 256; a multiple of
-    16 columns, up to 256 of 64 or 128 rows, 160 of 192 and 96 of 256; and 64 or
-    128 elements of the reduction.
+    Tiles are 64, 128, 192 or 256 rows, or 128 or 256 with expert groups.
+    Columns are a multiple of 16, up to 256 with 64 or 128 rows, 160 with 192
+    rows and 96 with 256 rows. Tiles are 64 or 128 reduction elements.
 
     Example: `#mxgpu.wgmma_upcast_a<permuted_b = true>`.
   }];
@@ -228,17 +227,17 @@ def MXGPU_WgmmaUpcastAAttr
 
 def MXGPU_WgmmaBF16Attr : MXGPU_StrategyAttr<"WgmmaBF16", "wgmma_bf16",
         (ins MXGPU_Ctas:$ctas)> { // wgmma_bf16 C1
-  let summary = "bf16 by bf16, by wgmma";
+  let summary = "bf16 operands by wgmma";
   let description = [{
-    Neither operand has scales (sm_90a).
+    Both operands are unscaled (sm_90a).
 
     | field | default | meaning |
     |---|---|---|
-    | `ctas = n` | 1 | CTAs that share a tile: of 2 each multiplies half of the rows by all of B, of which it loads half for both |
+    | `ctas = n` | 1 | CTAs that share a tile; each of two CTAs multiplies half of the rows by all of B and loads half of B for both |
 
-    Tiles have 64, 128 or 256 rows, twice as many of two CTAs; a multiple of 32
-    columns, 64 to 256, with 256 rows of a CTA at most 128; and 64 elements of
-    the reduction.
+    Tiles are 64, 128 or 256 rows, doubled with two CTAs; a multiple of 32
+    columns from 64 to 256 (at most 128 with 256 rows per CTA); and 64 reduction
+    elements.
 
     Example: `#mxgpu.wgmma_bf16<ctas = 2>`.
   }];
@@ -248,21 +247,21 @@ def MXGPU_MmaSyncBlockScaledAttr
     : MXGPU_StrategyAttr<"MmaSyncBlockScaled", "mma_sync_block_scaled",
         (ins // mma_sync_block_scaled C1
          MXGPU_Choice<"1", [1, 2, 4, 8], "column warps">:$column_warps)> {
-  let summary = "both operands and their scales, by mma.sync";
+  let summary = "block-scaled operands by mma.sync";
   let description = [{
-    Warps load operands and scales from shared memory to registers, and multiply
-    them as they are (sm_120a, sm_120f, sm_121a).
+    Warps load operands and scales from shared memory to registers and multiply
+    them without conversion (sm_120a, sm_120f, sm_121a).
 
     | field | default | meaning |
     |---|---|---|
-    | `column_warps = n` | 1 | warps that share rows: each has a share of the columns, of each matrix of B. 1, 2, 4 or 8, with a quantized result 1 or 4; results of more than 1 are stored from registers |
+    | `column_warps = n` | 1 | warps that share rows and divide the columns of each matrix of B: 1, 2, 4 or 8, or 1 or 4 with a quantized result. With more than 1, results are stored from registers |
 
-    Tiles have 16, 32, 64, 128 or 256 rows, with expert groups or a quantized result
-    128 or 256; 32, 64, 128 or 256 columns, at least 32 of each warp; at most
-    32768 elements; and 128 elements of the reduction, or 256 where both
-    operands are f4E2M1FN. A warp has 32 rows, or 16 of more than 128 columns;
-    where warps share rows of two matrices of B, or of a quantized result, all
-    eight divide the tile.
+    Tiles are 16, 32, 64, 128 or 256 rows, or 128 or 256 with expert groups or a
+    quantized result; 32, 64, 128 or 256 columns, at least 32 per warp; at most
+    32768 elements; and 128 reduction elements, or 256 if both operands are
+    f4E2M1FN. A warp computes 32 rows, or 16 if it computes more than 128
+    columns. If warps share rows and the matmul uses two matrices of B or a
+    quantized result, all eight warps divide the tile.
 
     Example: `#mxgpu.mma_sync_block_scaled<column_warps = 2>`.
   }];
@@ -272,20 +271,20 @@ def MXGPU_MmaSyncUpcastBAttr
     : MXGPU_StrategyAttr<"MmaSyncUpcastB", "mma_sync_upcast_b",
         (ins // mma_sync_upcast_b C1
          MXGPU_Count<"1", "CTAs of an SM">:$ctas_per_sm)> {
-  let summary = "bf16 by a dequantized B, by mma.sync";
+  let summary = "bf16 A and dequantized B by mma.sync";
   let description = [{
-    A is bf16; each warp dequantizes its share of B, packed or not, in registers
-    and multiplies by it (sm_120a, sm_120f, sm_121a).
+    A is bf16. Each warp dequantizes its share of B, packed or not, in registers
+    (sm_120a, sm_120f, sm_121a).
 
     | field | default | meaning |
     |---|---|---|
-    | `ctas_per_sm = n` | 1 | CTAs that share an SM, 1 or 2: each has a share of its shared memory and registers |
+    | `ctas_per_sm = n` | 1 | CTAs per SM, 1 or 2, which divide shared memory and registers |
 
-    Tiles have 16, 32, 64 or 128 rows, of two CTAs an SM 16 or 32, with a
-    quantized result 128; 32, 64 or 128 columns, of at most 64 rows or with two
-    matrices of B also 256, of packed weights 64 or more; and 64 elements of the
-    reduction. A warp has 32 columns of each matrix of B. Results are stored from
-    registers.
+    Tiles are 16, 32, 64 or 128 rows: 16 or 32 with two CTAs per SM, 128 with a
+    quantized result. Columns are 32, 64 or 128, and also 256 with at most 64
+    rows or with two matrices of B; packed weights need at least 64. Tiles are
+    64 reduction elements. A warp computes 32 columns of each matrix of B.
+    Results are stored from registers.
 
     Example: `#mxgpu.mma_sync_upcast_b<ctas_per_sm = 2>`.
   }];

@@ -1,10 +1,10 @@
-//===- MemoryLayout.h - Where a kernel's buffers lie ------------*- C++ -*-===//
+//===- MemoryLayout.h - Memory layout of kernels ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The layout of shared and tensor memory follows from the types of a kernel's
-// rings and scales. Passes read them from the finished kernel; the planner of
-// schedules has the types before there is one.
+// Layout of shared and tensor memory, computed from the types of rings and
+// scales. Passes take them from a kernel. The schedule planner computes the
+// layout before the kernel exists.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,33 +15,34 @@
 
 namespace mx::mxgpu {
 
-/// One entry of a memory: `count` things of `size` bytes or columns. Names are
-/// those of rings and fields, and are not copied.
+/// Entry of a memory: `count` objects of `size` bytes or columns. The name
+/// fields reference names of rings and fields.
 struct MemoryItem {
   llvm::StringRef what, ring, field;
   int64_t count, size;
   int64_t offset = 0;
-  /// What neighbours of the things share (overlapped accumulators).
+  /// Bytes or columns shared by neighbors (overlapping accumulators).
   int64_t shared = 0;
-  /// Whether these are the stages of a ring after the first.
+  /// True for all stages of a ring but the first.
   bool isRest = false;
 
-  /// Bytes or columns of all things.
+  /// Returns the bytes or columns of all objects.
   int64_t getTotal() const;
-  /// "in.a", "barriers of in", "scales sfa".
+  /// Returns a name such as "in.a", "barriers of in" or "scales sfa".
   std::string getName() const;
-  /// The same, "4 more stages of in", "2 stages of acc.d".
+  /// Returns a description such as "4 more stages of in" or "2 stages of
+  /// acc.d".
   std::string describe() const;
 };
 
-/// One memory, filled from its start.
+/// Memory allocated from its start.
 class Memory {
 public:
-  /// Takes what comes next, aligned; returns where it begins.
+  /// Appends an aligned item and returns its offset.
   int64_t take(MemoryItem item, int64_t alignment = 1);
 
   llvm::ArrayRef<MemoryItem> getItems() const;
-  /// Bytes or columns.
+  /// Allocated bytes or columns.
   int64_t getUsed() const;
 
 private:
@@ -49,52 +50,53 @@ private:
   int64_t used = 0;
 };
 
-/// A ring to be placed. Its stages are there `copies` times: once for each warp
-/// that uses them if they are a warp's own.
+/// Ring to be placed. `copies` is the number of warps if each warp has private
+/// stages, or 1.
 struct RingRequest {
   llvm::StringRef name;
   RingType type;
   int64_t copies = 1;
 };
 
-/// Scales of one field of a stage, in as many places.
+/// Scales of a stage field in `slots` locations.
 struct ScalesRequest {
   llvm::StringRef field;
   ScalesType type;
   int64_t slots = 1;
 };
 
-/// The place of a ring: offsets of the fields of its first stage, bytes where
-/// the barriers of that lie, if it has any, and bytes to the next stage.
+/// Location of a ring: field offsets of the first stage, offset of the first
+/// stage's barriers (if any), and bytes between stages.
 struct RingPlace {
   llvm::SmallVector<int64_t> offsets;
   std::optional<int64_t> barriers;
   int64_t stride = 0;
 };
 
-/// Whether the barriers of a ring follow its stages and are not in them: stages
-/// that asynchronous instructions of threads read where copies put them are
-/// large and of whole swizzles, of which one more for each stage's barriers
-/// would be a stage less.
+/// Returns true if the barriers follow the stages instead of being part of
+/// them. Stages of asynchronous instructions of threads are large multiples of
+/// the swizzle, so barriers inside would add a whole swizzle to each stage and
+/// could cost a stage.
 bool hasBarriersBehind(RingType type);
-/// Bytes between the barriers of such stages: what lies so many bits below the
-/// stages' own stride, so that a shift gives it.
+/// Returns the right shift that turns `stride` into the bytes between such
+/// barriers.
 int64_t getBarrierShift(int64_t stride);
 
-/// The memories of a CTA.
+/// Memory layout of a CTA.
 struct MemoryLayout {
-  /// Rings lie in their order, then the barriers of those in tensor memory, and
-  /// a partial accumulator of a cluster; scales follow the rings there.
+  /// In shared memory, rings are followed by the barriers of rings in tensor
+  /// memory and a partial accumulator. In tensor memory, scales follow the
+  /// rings.
   MemoryLayout(llvm::ArrayRef<RingRequest> rings,
                llvm::ArrayRef<ScalesRequest> scales, int64_t partialBytes = 0);
 
   Memory smem, tmem;
   llvm::SmallVector<RingPlace> rings;
-  /// First columns.
+  /// First columns of the scales.
   llvm::SmallVector<int64_t> scales;
-  /// Bytes where the address of tensor memory lies, if there is any.
+  /// Offset of the address of tensor memory, if any is allocated.
   std::optional<int64_t> tmemSlot;
-  /// Where the partial accumulator begins.
+  /// Offset of the partial accumulator.
   int64_t partials = 0;
 
 private:
@@ -102,18 +104,18 @@ private:
   RingPlace placeColumns(const RingRequest &ring);
 };
 
-/// The memories of the CTAs of a kernel with rings.
+/// Memory layout of a kernel with rings.
 struct KernelMemory {
-  /// Rings in their order in the kernel.
+  /// Rings in kernel order.
   MemoryLayout layout;
-  /// First columns of each mxgpu.copy_scales that reads a stage of a ring.
+  /// First columns of each mxgpu.copy_scales of a stage.
   llvm::DenseMap<mlir::Operation *, int64_t> columns;
 };
 
-/// Places the memory of a kernel with rings, whether it fits or not.
+/// Computes the layout of a kernel with rings, without checking limits.
 KernelMemory placeMemory(KernelOp kernel);
 
-/// Bytes of shared memory of a CTA of a kernel with rings.
+/// Returns the shared memory of a CTA in bytes, for a kernel with rings.
 int64_t getSharedBytes(KernelOp kernel);
 
 } // namespace mx::mxgpu

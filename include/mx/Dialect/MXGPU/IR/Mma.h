@@ -1,8 +1,8 @@
-//===- Mma.h - What matrix instructions and fragments are made of -*- C++ -*-=//
+//===- Mma.h - Matrix instructions and fragments ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Plain values that the attributes of MXGPUMma.td hold, take and give.
+// Plain data types of the attributes in MXGPUMma.td.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,8 +21,8 @@ namespace mx::mxgpu {
 
 class NVVMBuilder;
 
-/// A mode of the number of a thread or of a register: `size` values, each of
-/// which moves by `rows` or by `columns` of the matrix.
+/// Digit of a thread or register number: `size` values, each with a step of
+/// `rows` or `columns`.
 struct FragmentMode {
   int64_t size, rows, columns;
 
@@ -31,16 +31,16 @@ struct FragmentMode {
   }
 };
 
-/// A mode that counts rows, or columns, in steps.
+/// Returns a mode that counts rows or columns in steps.
 inline FragmentMode rows(int64_t size, int64_t step) { return {size, step, 0}; }
 inline FragmentMode columns(int64_t size, int64_t step) {
   return {size, 0, step};
 }
-/// Adds a mode, or extends the last one where the mode continues it.
+/// Appends a mode, merging it with the last mode if it continues that mode.
 void appendMode(llvm::SmallVectorImpl<FragmentMode> &modes,
                 const FragmentMode &mode);
 
-/// The modes of a layout, the lowest first.
+/// Modes of a layout, lowest first.
 struct FragmentModes {
   llvm::SmallVector<FragmentMode> threads, values;
 };
@@ -49,28 +49,26 @@ inline llvm::hash_code hash_value(const FragmentMode &mode) {
   return llvm::hash_combine(mode.size, mode.rows, mode.columns);
 }
 
-/// Adjacent columns of a row that one thread holds.
+/// Adjacent columns in a thread's row.
 struct FragmentRun {
   int64_t column, size;
 };
 
-/// Rows, columns and elements of the reduction of one instruction.
+/// Rows, columns and reduction elements of one instruction.
 struct MmaShape {
   int64_t m, n, k;
 };
 
-/// The matrices that an instruction reads: A with a row for each row of the
-/// accumulators, B with one for each column, and a scale for each block of
-/// either.
+/// Input operand of an instruction. A has a row for each row of the
+/// accumulator, B a row for each column; scales have an entry for each block.
 enum class MmaOperand : uint8_t { A, B, AScales, BScales };
 
-/// The operands of an mxgpu.mma after conversion: addresses of buffers in
-/// shared memory, columns (i32) of scales and accumulators in tensor memory,
-/// vectors of what is in registers; null for those that it does not have.
+/// Operands of an mxgpu.mma after conversion: addresses in shared memory,
+/// columns (i32) in tensor memory, or vectors of registers. Absent operands are
+/// null.
 struct MmaOperands {
   mlir::Value a, b, aScales, bScales, d, bOffset, accumulate, extent, thread;
-  /// Registers that threads of the kernel are launched with, where that is
-  /// less than a thread can have.
+  /// Registers per thread at launch, if below the hardware limit.
   std::optional<int64_t> launchRegisters;
 };
 

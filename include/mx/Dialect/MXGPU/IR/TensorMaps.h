@@ -1,8 +1,9 @@
-//===- TensorMaps.h - Tensor maps as the driver takes them ------*- C++ -*-===//
+//===- TensorMaps.h - Tensor maps of the driver -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Host code and launch plans encode the same maps; Target says what one is.
+// Conversions to the tensor map fields of Target, for host code and launch
+// plans.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,17 +16,17 @@
 
 namespace mx::mxgpu {
 
-/// The driver's name of a map's elements. Bytes that are copied and not added
-/// need none of their own.
+/// Returns the driver's element type of a map. Elements that are copied, but
+/// not added, may be encoded as bytes.
 std::optional<target::TensorMapType> getMapType(TensorMapType map);
 
-/// A swizzle as the descriptors of maps and operands name it.
+/// Converts a swizzle to the form of descriptors of maps and operands.
 mx::Swizzle toSwizzle(mxgpu::Swizzle swizzle);
 
-/// The driver's name of what L2 fetches for a map.
+/// Converts the L2 promotion to the driver's constant.
 target::TensorMapL2 getMapL2(L2Promotion promotion);
 
-/// What is read outside of the tensor.
+/// Value of elements outside the tensor.
 inline constexpr target::TensorMapFill kMapFill = target::TensorMapFill::Zero;
 
 } // namespace mx::mxgpu

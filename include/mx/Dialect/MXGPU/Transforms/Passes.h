@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Declares the passes that check and complete a kernel before it is lowered.
+// Passes that verify and transform kernels before lowering.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +22,8 @@ namespace mx::mxgpu {
 #define GEN_PASS_REGISTRATION
 #include "mx/Dialect/MXGPU/Transforms/Passes.h.inc"
 
-/// The chip of the `gpu.module` around `op`, or null after an error that names
-/// the chips that are known and have tcgen05.
+/// Returns the chip of the `gpu.module` around `op`. Returns null after an
+/// error that lists the known chips with tcgen05.
 const target::TargetInfo *getTargetInfo(mlir::Operation *op);
 
 } // namespace mx::mxgpu

@@ -10,14 +10,14 @@ include "mlir/Pass/PassBase.td"
 def MXGPUMergeKernels : Pass<"mxgpu-merge-kernels", "::mlir::ModuleOp"> {
   let summary = "Merge equal kernels";
   let description = [{
-    Of kernels of one `gpu.module` that differ at most in their names and
-    locations, the first is kept, and launched instead of the others. The kernel
-    and each operation in it get the fused location of their equals; a launch
-    keeps its own. `mxgpu-resolve-locations` passes these lines on to the PTX.
+    Keeps the first of several kernels in a `gpu.module` that differ at most in
+    names and locations, and redirects launches to it. The kernel and its
+    operations receive the fused locations of all equal kernels; launches keep
+    theirs. `mxgpu-resolve-locations` writes these locations to the PTX.
 
-    Equal layers of a model make equal kernels, and so does a matmul with a
-    schedule for each of several ranges of sizes: each schedule with a workspace
-    comes with the kernel that fills it.
+    Equal layers of a model produce equal kernels. So do the schedule cases of a
+    matmul with dynamic sizes: each case with a workspace brings its own kernel
+    to fill the workspace.
   }];
   let dependentDialects = ["::mx::mxgpu::MXGPUDialect"];
 }
@@ -26,9 +26,10 @@ def MXGPUOverlapEpilogues
     : Pass<"mxgpu-overlap-epilogues", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Release accumulators before their last columns are read";
   let description = [{
-    Runs on kernels with a schedule of accumulators that overlap. The ring becomes
-    two stages that overlap, the loop over columns two loops, and the release
-    moves between them, after the shared columns:
+    Rewrites kernels with a schedule of overlapping accumulators. The
+    accumulator ring becomes two overlapping stages, the loop over columns
+    becomes two loops, and the release moves between these loops, after the
+    shared columns:
 
     ```mlir
     %stage, %d = mxgpu.consumer_wait %acc : !ring
@@ -49,7 +50,7 @@ def MXGPUOverlapEpilogues
     ```
 
     Iterations of the loop must commute. An `scf.if` with loops in both branches
-    is divided as a whole; any other form is an error.
+    is split as a whole; other forms are an error.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
@@ -58,52 +59,52 @@ def MXGPUAssignWarps
     : Pass<"mxgpu-assign-warps", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Assign warps and registers to roles";
   let description = [{
-    Adds an `mxgpu.assign_warps` for each role to kernels without any. Roles
-    whose instructions need whole warpgroups come first. If the schedule divides
-    registers, so do all roles of whole warpgroups; these take its numbers in
-    turn, and the other roles the last one.
+    Adds an `mxgpu.assign_warps` for each role of kernels without any. Roles with
+    instructions of whole warpgroups come first, and if the schedule divides
+    registers, so do all roles of whole warpgroups. These take the schedule's
+    numbers of registers in turn, and other roles take the last number.
   }];
 }
 
 def MXGPUPipelineMmas
     : Pass<"mxgpu-pipeline-mmas", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "Keep matrix instructions under way over the steps of a loop";
+  let summary = "Overlap matrix instructions of successive loop iterations";
   let description = [{
-    Of loops over K in plain form: each `mxgpu.mma` whose completion is a wait
-    group is followed by an `mxgpu.mma_wait` for its accumulator, none is pending
-    after the last one, and then the stages that they have read are released.
-    The pass pipelines them: the wait after an instruction is for the one `depth`
-    before it, in this step or an earlier one, and the stages are released as
-    many stages later as that spans steps (`deferred(n)`). After the loop an
-    `mxgpu.mma_wait` with none pending finishes each accumulator, and an
-    `mxgpu.consumer_tail` releases the rest.
+    Expects loops over K in a plain form: each `mxgpu.mma` with wait group
+    completion is followed by an `mxgpu.mma_wait` for its accumulator, the last
+    wait leaves none pending, and the stages are released afterwards.
 
-    Instructions are kept under way only as far as each ring has stages for the
-    steps that they span, and, where they read A from registers, no more than one
-    step has beside the next: the others' registers are in use. Loops of another
-    form do not change, those that are pipelined already among them.
+    The pass replaces each wait by a wait for the instruction `depth` positions
+    earlier, in this or a previous iteration, and defers the releases by the
+    number of iterations in between (`deferred(n)`). After the loop an
+    `mxgpu.mma_wait` completes each accumulator, and an `mxgpu.consumer_tail`
+    releases the remaining stages.
+
+    The number of overlapping instructions is limited by the stages of each
+    ring. For A in registers it is limited to the instructions of one iteration
+    in addition to the current one, because more would reuse live registers.
+    Other loops, including pipelined loops, are unchanged.
   }];
   let options = [
     Option<"depth", "depth", "int64_t", /*default=*/"1",
-           "Instructions under way when the wait after the next one ends">,
+           "Instructions in flight after each wait">,
   ];
 }
 
 def MXGPUUnrollK : Pass<"mxgpu-unroll-k", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Unroll loops over K";
   let description = [{
-    A loop over K becomes two: `factor` steps at a time, and a loop for the steps
-    that are left, of which there are fewer than `factor`. Each step acquires and
-    releases stages of its own, so that rings hold as many as before, and loops of
-    all roles are unrolled alike, which `mxgpu-verify-pipelines` needs.
+    Replaces a loop over K by a loop of `factor` steps per iteration and a loop
+    for the remaining steps. Each step acquires and releases its own stages, so
+    the sizes of rings are unchanged. The loops of all roles are unrolled
+    equally, as required by `mxgpu-verify-pipelines`.
 
-    Runs after `mxgpu-pipeline-mmas`: waits count instructions and releases count
-    stages, so that what is under way from one step to the next stays so from one
-    step of a body to the next.
+    Runs after `mxgpu-pipeline-mmas`: waits count instructions and releases
+    count stages, so both remain valid between the steps of an unrolled body.
   }];
   let options = [
     Option<"factor", "factor", "int64_t", /*default=*/"2",
-           "Steps of a body; 1 changes nothing">,
+           "Steps per iteration; 1 disables unrolling">,
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
@@ -112,15 +113,15 @@ def MXGPUVerifyPipelines
     : Pass<"mxgpu-verify-pipelines", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Prove that the rings of a kernel neither deadlock nor race";
   let description = [{
-    Roles are structured loops over one tile scheduler, so each ring is a marked
-    graph with a fixed number of tokens per iteration. The pass checks that both
-    sides of a ring take as many stages in the same nest of loops, that a stage
-    is filled before it is committed, and handed back once, after its last use,
-    that no role waits for something that it does itself only later, and that
-    warps are assigned without gaps, as their instructions need. The constraints
-    are in docs/reference/KernelSpec.md.
+    Models the roles as structured loops over one tile scheduler, which makes
+    each ring a marked graph with a fixed number of tokens per iteration. The
+    pass checks that both sides of a ring take equally many stages in the same
+    loop nest, that a stage is filled before its commit and released once, after
+    its last use, that no role waits for its own later actions, and that warps
+    are assigned without gaps, as instructions require
+    (docs/reference/KernelSpec.md).
 
-    Kernels that it cannot model are an error. It changes nothing.
+    Kernels outside this model are rejected. The pass does not modify the IR.
   }];
 }
 
@@ -128,11 +129,10 @@ def MXGPUVerifyResources
     : Pass<"mxgpu-verify-resources", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Check that kernels fit the resources of a CTA";
   let description = [{
-    Checks the bytes of shared memory, columns of tensor memory, named barriers,
-    registers and matrix instructions of each kernel against the chip of the
-    enclosing `gpu.module`. If something does not fit, the error lists how much
-    each part takes. Changes nothing: `mxgpu-lower-rings` places what the pass
-    has checked.
+    Checks shared memory, tensor memory, named barriers, registers and matrix
+    instructions of each kernel against the chip of the enclosing `gpu.module`.
+    Errors list the share of each part. The pass does not modify the IR;
+    `mxgpu-lower-rings` assigns the checked addresses.
   }];
 }
 
@@ -140,21 +140,21 @@ def MXGPUInsertProxyFences
     : Pass<"mxgpu-insert-proxy-fences", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Insert fences between threads and asynchronous accesses";
   let description = [{
-    Threads access shared memory by the generic proxy; copies, matrix
-    instructions and answers of cluster launch control by the async proxy.
-    Barriers do not order one with the other (PTX ISA, Async proxy). From the
-    operations on the buffers of each ring in shared memory the pass decides
-    where `nvvm.fence.proxy` is needed:
+    Threads access shared memory through the generic proxy; copies, matrix
+    instructions and responses of cluster launch control use the async proxy.
+    Barriers do not order accesses of different proxies (PTX ISA, Async proxy).
+    The pass inserts `nvvm.fence.proxy` based on the accesses to each ring in
+    shared memory:
 
     - before `producer_commit`, if threads write the stage and an asynchronous
       operation reads it;
     - before `consumer_release`, if threads read the stage and an asynchronous
-      operation writes it, unless all that is computed from these reads comes
-      before the release: no read is under way then;
-    - before the first copy out of a stage for bulk stores, and before each of
-      those by a warp for itself.
+      operation writes it, unless every value computed from these reads is
+      available before the release, which means that no read is in flight;
+    - before the first copy from a staging buffer of bulk stores, or before each
+      copy if every warp copies for itself.
 
-    Runs before `mxgpu-lower-rings`, which adds none.
+    Runs before `mxgpu-lower-rings`, which adds no proxy fences.
   }];
   let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
 }

@@ -1,10 +1,6 @@
 //===- MXPlan.h - The mxplan dialect ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-//
-// Declares the mxplan dialect: what the host does between kernels.
-//
-//===----------------------------------------------------------------------===//
 
 #ifndef MX_DIALECT_MXPLAN_IR_MXPLAN_H
 #define MX_DIALECT_MXPLAN_IR_MXPLAN_H
@@ -32,14 +28,13 @@
 
 namespace mx::mxplan {
 
-/// What callers see of a function's arguments and results: arrays of
-/// #mxplan.value.
+/// Arrays of #mxplan.value that describe arguments and results to callers.
 inline constexpr llvm::StringLiteral kArgumentsAttrName = "mxplan.arguments";
 inline constexpr llvm::StringLiteral kResultsAttrName = "mxplan.results";
 
-/// What a plan has in place of a value of `type`: of a memref a buffer and an
-/// index for each number that the type leaves open, in the order of a kernel's
-/// parameters; anything else itself.
+/// Returns the types that replace `type` in a plan. A memref becomes a buffer
+/// and an index for each dynamic size, stride and offset, in the order of
+/// kernel parameters. Other types are unchanged.
 llvm::SmallVector<mlir::Type> getPlanTypes(mlir::Type type);
 
 } // namespace mx::mxplan

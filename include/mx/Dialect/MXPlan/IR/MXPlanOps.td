@@ -16,18 +16,17 @@ include "mx/Dialect/MXGPU/IR/MXGPUTypes.td"
 def MXPlan_Dialect : Dialect {
   let name = "mxplan";
   let cppNamespace = "::mx::mxplan";
-  let summary = "What the host does between kernels";
+  let summary = "Host code between kernels";
   let description = [{
-    The `mxplan` dialect says what the host does: which kernels are launched in
-    which order, on which memory. A plan is a `func.func`; sizes are `arith` on
-    `index`, other numbers are `arith` and `math` on integers of up to 64 bits,
-    f16, bf16, f32 and f64, control flow is `scf.if`, `scf.index_switch`,
+    The `mxplan` dialect represents the host part of a program: kernel launches
+    in order, and their memory. A plan is a `func.func`. Sizes are `arith` on
+    `index`; other numbers are `arith` and `math` on integers of up to 64 bits,
+    f16, bf16, f32 and f64. Control flow is `scf.if`, `scf.index_switch`,
     `scf.for`, `scf.while` and `func.call`, and checks are `mxgpu.require`. The
-    dialect adds what upstream lacks: device memory without a shape, launches
-    with the parameters that the kernel takes, and numbers that are read from
-    the device.
+    dialect adds device memory without a shape, launches with the kernel's
+    parameters, and reads of numbers from the device.
 
-    A function that can be called from outside describes its interface in
+    Functions that can be called from outside describe their interface in
     `mxplan.arguments` and `mxplan.results`. `mx-translate --mx-to-manifest`
     writes such functions as a manifest, which the runtime executes.
 
@@ -59,16 +58,16 @@ def MXPlan_Dialect : Dialect {
 
 def MXPlan_Buffer : TypeDef<MXPlan_Dialect, "Buffer"> {
   let mnemonic = "buffer";
-  let summary = "bytes of device memory, without a shape";
+  let summary = "device memory without a shape";
 }
 
 def MXPlan_ValueAttr : AttrDef<MXPlan_Dialect, "Value"> {
   let mnemonic = "value";
-  let summary = "an argument or result of a plan as callers see it";
+  let summary = "argument or result of a plan, for callers";
   let description = [{
-    `type` is its type in the plan, a memref or a scalar: a memref is a buffer
-    followed by an `index` for each dynamic extent. `source` is its type in the
-    program.
+    `type` is the type in the plan, a memref or a scalar. A memref is passed as
+    a buffer followed by an `index` for each dynamic extent. `source` is the
+    type in the program.
 
     Example: `#mxplan.value<"x", memref<?x256xi8>, tensor<?x256xf8E4M3FN>>`
   }];
@@ -88,9 +87,9 @@ def MXPlan_AllocOp : MXPlan_Op<"alloc"> {
   let summary = "allocate memory for an intermediate result";
   let description = [{
     The memory lives until no value refers to it; there is no operation to free
-    it. If its size follows from the arguments, it is part of the caller's
+    it. If its size depends only on the arguments, it is part of the caller's
     workspace; otherwise it is allocated during the run. In a loop, each
-    execution returns memory that none of the loop-carried values refers to.
+    execution returns memory to which no loop-carried value refers.
   }];
   let arguments = (ins Index:$bytes);
   let results = (outs Res<MXPlan_Buffer, "", [MemAlloc]>:$buffer);
@@ -99,11 +98,11 @@ def MXPlan_AllocOp : MXPlan_Op<"alloc"> {
 
 def MXPlan_ConstantOp : MXPlan_Op<"constant", [
     Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "an array that the program brings";
+  let summary = "constant array of the program";
   let description = [{
-    The symbol is a `memref.global` that is constant and has a value. Its bytes
-    are copied to the device when the program is loaded, and stay there as long
-    as it is; nothing may write them.
+    The symbol is a constant `memref.global` with a value. Its bytes are copied
+    to the device when the program is loaded, and freed when it is unloaded.
+    They are read-only.
 
     ```mlir
     memref.global "private" constant @bias : memref<4xf32> = dense<[1.0, 2.0, 3.0, 4.0]>
@@ -115,7 +114,7 @@ def MXPlan_ConstantOp : MXPlan_Op<"constant", [
   let assemblyFormat = "$global attr-dict";
 }
 
-/// An operation that names an `mx.group` of the module.
+/// Operation on an `mx.group` of the module.
 class MXPlan_OfRankGroup<string opMnemonic, list<Trait> traits = []>
     : MXPlan_Op<opMnemonic, !listconcat(
         [DeclareOpInterfaceMethods<SymbolUserOpInterface>], traits)> {
@@ -128,17 +127,17 @@ class MXPlan_OfRankGroup<string opMnemonic, list<Trait> traits = []>
 }
 
 def MXPlan_RankOp : MXPlan_OfRankGroup<"rank", [Pure]> {
-  let summary = "the number of this rank in a rank group";
+  let summary = "index of this rank in a rank group";
   let arguments = (ins FlatSymbolRefAttr:$group);
   let results = (outs Index:$result);
   let assemblyFormat = "$group attr-dict";
 }
 
 def MXPlan_WindowOp : MXPlan_OfRankGroup<"window"> {
-  let summary = "memory of a rank group in which segments of all ranks arrive";
+  let summary = "memory of a rank group that receives segments of all ranks";
   let description = [{
-    Each operation is a slice of the memory that the group has on this rank. It
-    is there as long as the group is; each execution gives the same memory.
+    Each operation is a slice of the rank group's memory on this rank, which
+    lives as long as the rank group. All executions return the same memory.
   }];
   let arguments = (ins FlatSymbolRefAttr:$group,
                        ConfinedAttr<I64Attr, [IntMinValue<0>]>:$bytes);
@@ -149,8 +148,8 @@ def MXPlan_WindowOp : MXPlan_OfRankGroup<"window"> {
 def MXPlan_AllGatherOp : MXPlan_OfRankGroup<"all_gather"> {
   let summary = "gather the segments of all ranks";
   let description = [{
-    `buffer` has as many segments of `bytes` bytes as the group has ranks. Segment r
-    becomes what it is on rank r.
+    `buffer` contains a segment of `bytes` bytes for each rank of the group.
+    Segment r is replaced by that of rank r.
   }];
   let arguments = (ins FlatSymbolRefAttr:$group,
                        Arg<MXPlan_Buffer, "", [MemRead, MemWrite]>:$buffer,
@@ -161,8 +160,9 @@ def MXPlan_AllGatherOp : MXPlan_OfRankGroup<"all_gather"> {
 def MXPlan_AllToAllOp : MXPlan_OfRankGroup<"all_to_all"> {
   let summary = "exchange a segment with each rank";
   let description = [{
-    Both buffers have as many segments of `bytes` bytes as the group has ranks. Segment d
-    of `target` becomes segment r of the `source` of rank d, where r is this rank.
+    Both buffers contain a segment of `bytes` bytes for each rank of the group.
+    Segment d of `target` is replaced by segment r of the `source` of rank d,
+    with r the index of this rank.
   }];
   let arguments = (ins FlatSymbolRefAttr:$group,
                        Arg<MXPlan_Buffer, "", [MemRead]>:$source,
@@ -174,16 +174,16 @@ def MXPlan_AllToAllOp : MXPlan_OfRankGroup<"all_to_all"> {
 }
 
 def MXPlan_AddressOp : MXPlan_Op<"address", [Pure]> {
-  let summary = "the address of a buffer on the device";
+  let summary = "device address of a buffer";
   let arguments = (ins MXPlan_Buffer:$buffer);
   let results = (outs Index:$result);
   let assemblyFormat = "$buffer attr-dict";
 }
 
 def MXPlan_SliceOp : MXPlan_Op<"slice", [Pure]> {
-  let summary = "a buffer from some byte on, as a parameter of kernels";
+  let summary = "buffer at an offset, as a kernel parameter";
   let description = [{
-    Kernels are given the address `offset` bytes after that of the buffer.
+    Kernels receive the address of the buffer plus `offset` bytes.
   }];
   let arguments = (ins MXPlan_Buffer:$buffer, Index:$offset);
   let results = (outs MXPlan_Buffer:$result);
@@ -200,10 +200,10 @@ def MXPlan_FillOp : MXPlan_Op<"fill"> {
 }
 
 def MXPlan_CopyOp : MXPlan_Op<"copy"> {
-  let summary = "copy the first bytes of a buffer to another one";
+  let summary = "copy the first bytes of a buffer to another buffer";
   let description = [{
-    They go to the bytes of the target from `offset` on, without one to the first.
-    Nothing happens if both are the same memory.
+    Writes to the target from `offset` on, or from its start. Copying a buffer
+    to itself has no effect.
   }];
   let arguments = (ins Arg<MXPlan_Buffer, "", [MemRead]>:$source,
                        Arg<MXPlan_Buffer, "", [MemWrite]>:$target,
@@ -216,9 +216,9 @@ def MXPlan_CopyOp : MXPlan_Op<"copy"> {
 def MXPlan_ReadOp : MXPlan_Op<"read"> {
   let summary = "wait for the device and read a number from its memory";
   let description = [{
-    Everything before this operation has completed on the device when the number
-    is read; `offset` is in bytes. Errors that are found afterwards can no
-    longer prevent the launches before it.
+    All earlier operations have completed on the device when the number is read;
+    `offset` is in bytes. Errors found later cannot prevent the earlier
+    launches.
   }];
   let arguments = (ins Arg<MXPlan_Buffer, "", [MemRead]>:$buffer, Index:$offset);
   let results = (outs AnyTypeOf<[AnySignlessInteger, Index, AnyFloat]>:$result);
@@ -228,12 +228,12 @@ def MXPlan_ReadOp : MXPlan_Op<"read"> {
 
 def MXPlan_EncodeTensorMapOp : MXPlan_Op<"encode_tensor_map", [
     Pure, AttrSizedOperandSegments]> {
-  let summary = "describe a tensor in a buffer to the copy engine";
+  let summary = "encode a tensor map for TMA";
   let description = [{
-    The arguments are those of the driver's `cuTensorMapEncodeTiled`: the tensor
-    begins `offset` bytes into the buffer; `dims` are in elements, innermost
-    first; `strides` are in bytes, starting with dimension 1. The element type,
-    box and swizzle come from the result's type.
+    Takes the arguments of the driver's `cuTensorMapEncodeTiled`: the tensor
+    starts `offset` bytes into the buffer; `dims` are in elements, innermost
+    first; `strides` are in bytes, starting with dimension 1. The type of the
+    result contains element type, box and swizzle.
   }];
   let arguments = (ins MXPlan_Buffer:$buffer, Index:$offset,
     Variadic<Index>:$dims, Variadic<Index>:$strides,

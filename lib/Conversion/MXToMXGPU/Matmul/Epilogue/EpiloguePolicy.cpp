@@ -1,9 +1,5 @@
-//===- EpiloguePolicy.cpp - How accumulators become a result --------------===//
+//===- EpiloguePolicy.cpp - Epilogues of matmul kernels -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
-//
-// See the header.
-//
 //===----------------------------------------------------------------------===//
 
 #include "EpiloguePolicy.h"
@@ -33,8 +29,8 @@ SmallVector<Value> Accumulator::load(Value column, int64_t count) {
   return values;
 }
 
-/// Registers that CTAs share are those of whole rows: their layout counts rows
-/// last, and four registers have one or two.
+/// Returns the rows of this CTA's share. The layout has rows as its last mode,
+/// and four registers cover one or two rows, so shares are whole rows.
 std::pair<size_t, size_t> RegisterAccumulator::getRowsOf(size_t rows) {
   if (!rank)
     return {0, rows};
@@ -75,7 +71,7 @@ Value TmemAccumulator::loadFragment(FragmentType type, Value column) {
 }
 
 //===----------------------------------------------------------------------===//
-// Elements of the result
+// Result elements
 //===----------------------------------------------------------------------===//
 
 ResultElements::ResultElements(KernelBuilder &body, MatmulOpInterface op)
@@ -123,7 +119,7 @@ Value ResultElements::finishOnto(ValueRange accumulators, Value result,
     old = arith::ExtFOp::create(body, sum.getType(), old);
   Value total = factor ? math::FmaOp::create(body, sum, factor, old).getResult()
                        : arith::AddFOp::create(body, sum, old).getResult();
-  // Nothing added leaves the value as it is, the sign of zero too.
+  // Keep the value if nothing is added, including the sign of zero.
   Value kept = arith::SelectOp::create(body, empty, old, total);
   return makeElements(kept, columns);
 }
@@ -185,14 +181,13 @@ ScaleWordPlace mx::mxgpu::getScaleWord(KernelBuilder &body, Value row) {
 }
 
 //===----------------------------------------------------------------------===//
-// All epilogues
+// Epilogues
 //===----------------------------------------------------------------------===//
 
 Value EpiloguePolicy::getRows() { return body.dim(getResult(), 0); }
 Value EpiloguePolicy::getColumns() { return body.dim(getResult(), 1); }
 
-/// Requires that the dimension of the result which is the `fromLast`-th from
-/// its last has a size.
+/// Requires the size of a result dimension, counted from the last.
 static void requireResultSize(KernelBuilder &host, Value result,
                               int64_t fromLast, Value size) {
   int64_t rank = cast<MemRefType>(result.getType()).getRank();

@@ -1,14 +1,14 @@
-//===- EpiloguePolicy.h - How accumulators become a result ---- -*- C++ -*-===//
+//===- EpiloguePolicy.h - Epilogues of matmul kernels --------- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Where the epilogue finds the accumulator of a work tile, what elements it
-// makes of it, and the interface of the epilogues, which store them:
+// Access to accumulators, computation of result elements, and the epilogues
+// that store them:
 //
-// DirectEpilogue     threads store elements themselves
-// StagedEpilogue     through shared memory, by bulk stores
-// ScatteredEpilogue  adds each row to one that a list names
-// QuantizedEpilogue  stores elements of blocks and their scales
+// DirectEpilogue     stores from threads
+// StagedEpilogue     bulk stores through shared memory
+// ScatteredEpilogue  adds rows to listed rows
+// QuantizedEpilogue  stores quantized elements and scales
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,27 +22,27 @@
 namespace mx::mxgpu {
 
 //===----------------------------------------------------------------------===//
-// Where accumulators are found
+// Accumulators
 //===----------------------------------------------------------------------===//
 
-/// The accumulator of a work tile, as an epilogue reads it.
+/// Accumulator of a work tile.
 class Accumulator {
 public:
   virtual ~Accumulator();
 
-  /// It may be read after this.
+  /// Waits until the accumulator is complete.
   virtual void wait() {}
-  /// Whether nothing was multiplied. Then it is zeros.
+  /// Returns whether the reduction was empty, so that the accumulator is zero.
   mlir::Value isEmpty() const { return empty; }
-  /// How threads hold `count` columns of it.
+  /// Returns the fragment type of `count` columns.
   virtual FragmentType getType(int64_t count) = 0;
-  /// Fragments of that type, one for each matrix of B: the `count` columns from
-  /// `column` on.
+  /// Loads `count` columns from `column` on, as a fragment for each matrix of
+  /// B.
   llvm::SmallVector<mlir::Value> load(mlir::Value column, int64_t count);
-  /// The next work tile may begin.
+  /// Releases the accumulator to the next work tile.
   virtual void release() {}
-  /// Which of the thread's `rows` rows it has, from the first to before the
-  /// second.
+  /// Returns the half-open range of the thread's `rows` rows that are
+  /// available.
   virtual std::pair<size_t, size_t> getRowsOf(size_t rows) { return {0, rows}; }
 
 protected:
@@ -50,7 +50,7 @@ protected:
               mlir::Value empty)
       : body(body), matmul(matmul), empty(empty) {}
 
-  /// Columns from `column` on, counted through all matrices of B.
+  /// Loads a fragment from `column` on, counted over all matrices of B.
   virtual mlir::Value loadFragment(FragmentType type, mlir::Value column) = 0;
 
   KernelBuilder &body;
@@ -60,8 +60,8 @@ protected:
 
 class RegisterAccumulator final : public Accumulator {
 public:
-  /// Those of `fragment`, whose columns are those of all matrices of B.
-  /// With a rank, those that this CTA of a cluster has of a shared sum.
+  /// Wraps a fragment with the columns of all matrices of B. With a rank, only
+  /// the share of this CTA of a cluster is available.
   RegisterAccumulator(KernelBuilder &body, const ScheduledMatmul &matmul,
                       mlir::Value fragment, mlir::Value empty,
                       std::optional<int64_t> rank = std::nullopt)
@@ -95,23 +95,23 @@ private:
 };
 
 //===----------------------------------------------------------------------===//
-// What they become
+// Result elements
 //===----------------------------------------------------------------------===//
 
-/// What an operation asks for after the accumulator: the factor alpha, what the
-/// result holds, the epilogue region, and one rounding.
+/// Computation of the result from accumulators: factor alpha, accumulation,
+/// epilogue region and rounding.
 class ResultElements {
 public:
   ResultElements(KernelBuilder &body, MatmulOpInterface op);
 
-  /// From now on in a kernel. Without a region, accumulators become elements of
-  /// type `stored`.
+  /// Enters the kernel. Without a region, results are rounded to `stored`.
   void enter(const KernelArguments &arguments, mlir::Type stored);
 
-  /// Elements of `columns` for the accumulator of each matrix of B.
+  /// Returns the elements of `columns`, given an accumulator for each matrix of
+  /// B.
   mlir::Value finish(mlir::ValueRange accumulators, const Columns &columns);
-  /// The same, of accumulators that are added to what `result` holds in `row`
-  /// where the operation accumulates, unless they are `empty`.
+  /// Returns the elements, adding to `row` of `result` if the operation
+  /// accumulates. If `empty`, the old value is kept.
   mlir::Value finishOnto(mlir::ValueRange accumulators, mlir::Value result,
                          mlir::Value row, const Columns &columns,
                          mlir::Value empty);
@@ -126,37 +126,36 @@ private:
   KernelBuilder &body;
   MatmulOpInterface op;
   mlir::Type stored;
-  /// The factor of the accumulator, or null.
+  /// Factor of the accumulator, or null.
   mlir::Value alpha;
 };
 
-/// The row of the tile that is number `number` of this thread's.
+/// Returns the tile row of the thread's row `number`.
 mlir::Value getRowOfThread(KernelBuilder &body, FragmentType type,
                            int64_t number);
 
-/// The first of the consecutive rows that this thread's warp has.
+/// Returns the first of the warp's consecutive rows.
 mlir::Value getFirstRowOfWarp(KernelBuilder &body, FragmentType type);
 
-/// The column where a run of the thread's begins, which is `first` where the
-/// columns of the fragment do.
+/// Returns the first column of the thread's run `number`; the fragment starts
+/// at column `first`.
 mlir::Value getColumnOfRun(KernelBuilder &body, FragmentType type,
                            int64_t number, mlir::Value first);
 
-/// Elements `first` to `first + count` of a vector; all of them are the vector.
+/// Returns `count` elements of a vector from `first` on.
 mlir::Value takeElements(KernelBuilder &body, mlir::Value vector, int64_t first,
                          int64_t count);
-/// Vectors one after the other.
+/// Concatenates vectors.
 mlir::Value joinElements(KernelBuilder &body, mlir::ValueRange vectors);
 
-/// Where the scales of row `row` lie in a tile of scales: [r % 32, r / 32]
+/// Position of a row's scales in a scale tile: [r % 32, r / 32]
 /// (docs/reference/Spec.md).
 struct ScaleWordPlace {
   mlir::Value inQuarter, quarter;
 };
 ScaleWordPlace getScaleWord(KernelBuilder &body, mlir::Value row);
 
-/// One of the rows that a thread has: its place in the result, and what makes
-/// elements of its accumulator.
+/// A row of a thread, with its position in the result and its epilogue.
 struct ThreadRow {
   ResultRow place;
   ResultElements elements;
@@ -164,29 +163,29 @@ struct ThreadRow {
 
 class EpiloguePolicy : public KernelComponent {
 public:
-  // On the host.
+  // Host code.
 
-  /// Sees the result as the kernel writes it.
+  /// Replaces the result by the view that the kernel writes.
   virtual void viewResult() {}
-  /// Requires that a result has `columns` that this way can write.
+  /// Requires a number of result columns that the epilogue supports.
   virtual void checkColumns(mlir::Value columns) {}
-  /// Requires that the result, and what the epilogue reads, are those of so
-  /// many rows and columns.
+  /// Requires the result and the epilogue's inputs to match `rows` and
+  /// `columns`.
   void checkSizes(mlir::Value rows, mlir::Value columns);
-  /// The result's tensor map, or null.
+  /// Returns the tensor map of the result, or null.
   virtual mlir::Value encodeResult() { return {}; }
   llvm::ArrayRef<mlir::Value> getCaptures() const {
     return elements.region.getCaptures();
   }
 
-  // In the kernel.
+  // Kernel code.
 
-  /// At the kernel's start.
+  /// Emits code at the start of the kernel.
   virtual void begin();
-  /// Rows that the result has, and columns.
+  /// Returns the result's rows and columns.
   virtual mlir::Value getRows();
   virtual mlir::Value getColumns();
-  /// Stores what this thread has of the accumulator of a work tile.
+  /// Stores this thread's part of a work tile.
   virtual void store(ForEachWorkTileOp workTile, Accumulator &accumulator) = 0;
 
 protected:
@@ -200,9 +199,8 @@ protected:
   mlir::MemRefType getResultType() const {
     return llvm::cast<mlir::MemRefType>(getResult().getType());
   }
-  /// The rows of the result that this thread has of a work tile, where it holds
-  /// an accumulator of type `accumulator`. What depends on the row alone is
-  /// computed here.
+  /// Returns this thread's rows of a work tile for an accumulator type. Emits
+  /// the computations that depend only on the row.
   std::vector<ThreadRow> getRows(ForEachWorkTileOp workTile,
                                  FragmentType accumulator);
 

@@ -1,9 +1,5 @@
-//===- FragmentEpilogue.cpp - Epilogues by runs of columns ----------------===//
+//===- FragmentEpilogue.cpp - Epilogues that store runs of columns --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
-//
-// See the header.
-//
 //===----------------------------------------------------------------------===//
 
 #include "FragmentEpilogue.h"
@@ -18,7 +14,8 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Of a split reduction the kernel that adds the splits stores the result.
+/// Returns the cache hint, or none for partials of a split reduction: a later
+/// kernel stores the result.
 static CacheHint getCacheHint(ScheduleAttr schedule) {
   bool isPartial = schedule.getSplitK() > schedule.getClusterSplits();
   return isPartial ? CacheHint::None : schedule.getL2Out();
@@ -36,7 +33,7 @@ int64_t mx::mxgpu::getResultAlignment(MemRefType type, int64_t run) {
 // Runs of columns
 //===----------------------------------------------------------------------===//
 
-/// The length of the shortest of the thread's runs.
+/// Returns the length of the thread's shortest run.
 static int64_t getRunSize(FragmentType accumulator) {
   int64_t size = accumulator.getColumns();
   for (const FragmentRun &run : accumulator.getLayout().getRuns())
@@ -44,8 +41,8 @@ static int64_t getRunSize(FragmentType accumulator) {
   return size;
 }
 
-/// Whether all columns of the work tile exist and are written and read in
-/// aligned vectors, and there is something to write; null if never.
+/// Returns whether the work tile is nonempty and all its columns exist and
+/// allow aligned vector accesses; null if never.
 Value FragmentEpilogue::isWhole(ForEachWorkTileOp workTile,
                                 Accumulator &accumulator,
                                 MutableArrayRef<ThreadRow> rows) {
@@ -72,9 +69,9 @@ Value FragmentEpilogue::isWhole(ForEachWorkTileOp workTile,
   return whole;
 }
 
-/// Whether columns of the row may be read, of which a run is not whole: null if
-/// always. Where warps share rows, the last column, which stands for those that
-/// do not exist, may belong to another work tile, which writes it.
+/// Returns whether the row may be read for a partial run; null if always. If
+/// warps share rows, the last column, which replaces missing columns, may
+/// belong to another work tile that writes it.
 static Value isReadable(KernelBuilder &body, const ResultRow &row,
                         const FragmentLayoutAttr &layout, Value first,
                         Value last) {
@@ -87,8 +84,8 @@ static Value isReadable(KernelBuilder &body, const ResultRow &row,
                  : exists;
 }
 
-/// Rows of which a thread has elements in hand at a time, for the sake of
-/// registers. Threads have more only where warps share rows.
+/// Rows processed at once, to limit registers. Threads own more rows only if
+/// warps share rows.
 static constexpr size_t kRowsAtOnce = 4;
 
 void FragmentEpilogue::storeColumns(ForEachWorkTileOp workTile,
@@ -111,8 +108,7 @@ void FragmentEpilogue::storeColumns(ForEachWorkTileOp workTile,
   for (Value fragment : accumulator.load(inTile, count))
     ofMatrices.push_back(llvm::to_vector(
         ValueRange(ToRowsOp::create(body, fragment).getRows())));
-  // Columns of run `i`, and what makes elements of its accumulator in row
-  // `number`.
+  // Finishes run `i` of row `number`.
   auto finishRun = [&](size_t number, size_t i, const FragmentRun &run,
                        int64_t taken) -> Run {
     ThreadRow &row = rows[number];
@@ -166,7 +162,7 @@ void FragmentEpilogue::store(ForEachWorkTileOp workTile,
 // Stores by threads
 //===----------------------------------------------------------------------===//
 
-/// Columns that are stored at a time, where threads do not share more.
+/// Columns stored at once, unless threads share more.
 static constexpr int64_t kColumnsAtOnce = 32;
 
 int64_t DirectEpilogue::getFragmentColumns() {
@@ -178,8 +174,7 @@ Value DirectEpilogue::isResultAligned(int64_t run) {
   return isAligned(body, getResult(), getResultAlignment(getResultType(), run));
 }
 
-/// A row that does not exist is not read: what is read has the address of what
-/// is written.
+/// Does not read missing rows, since reads use the address of the write.
 Value DirectEpilogue::finish(ValueRange accumulators, ThreadRow &row,
                              const Columns &columns, Value empty) {
   return row.elements.finishOnto(accumulators, getResult(), row.place.own,
@@ -200,7 +195,7 @@ void DirectEpilogue::storeRuns(ForEachWorkTileOp, ArrayRef<Run> runs,
 }
 
 //===----------------------------------------------------------------------===//
-// Rows that a list names
+// Scattered rows
 //===----------------------------------------------------------------------===//
 
 void ScatteredEpilogue::checkRows(Value rows) {
@@ -208,7 +203,7 @@ void ScatteredEpilogue::checkRows(Value rows) {
               "dimension 0 of scatter");
 }
 
-/// The list has an entry for each.
+/// Returns the entries of the list.
 Value ScatteredEpilogue::getRows() {
   return body.dim(arguments.get(Arg::ScatterRows), 0);
 }
@@ -217,7 +212,7 @@ void ScatteredEpilogue::redirectRow(ResultRow &row) {
   Value listed = memref::LoadOp::create(body, arguments.get(Arg::ScatterRows),
                                         row.clamped);
   row.own = arith::IndexCastOp::create(body, body.getIndexType(), listed);
-  // As unsigned numbers, negative ones are beyond any row.
+  // Unsigned comparison also rejects negative rows.
   Value exists = arith::CmpIOp::create(body, arith::CmpIPredicate::ult, row.own,
                                        body.dim(getResult(), 0));
   row.isPresent = arith::AndIOp::create(body, row.isPresent, exists);
@@ -239,8 +234,8 @@ void StagedEpilogue::requireNoRest(Value rest, StringRef what) {
       ValueRange{rest});
 }
 
-/// The copy engine needs rows and data at multiples of 16 bytes (CUDA Driver
-/// API, cuTensorMapEncodeTiled).
+/// Requires rows and data aligned to 16 bytes (CUDA Driver API,
+/// cuTensorMapEncodeTiled).
 Value StagedEpilogue::encodeResult() {
   Value out = matrices.out;
   auto type = cast<MemRefType>(out.getType());
@@ -252,7 +247,7 @@ Value StagedEpilogue::encodeResult() {
   Value data = getAddress(host, out);
   Value rest = arith::RemUIOp::create(host, data, host.index(16));
   requireNoRest(rest, "the result's data");
-  // Of a batch of matrices, a box has rows of one.
+  // A box covers rows of a single matrix.
   Value stored = work.getStoredTensor();
   BufferType rows = getStaged();
   SmallVector<int64_t> box(rows.getShape());
@@ -272,7 +267,7 @@ Value StagedEpilogue::finish(ValueRange accumulators, ThreadRow &row,
   Value finished = row.elements.finish(accumulators, columns);
   if (!op.getAccumulate())
     return finished;
-  // Nothing added leaves the value as it is: x + -0 = x for all x.
+  // If nothing is added, store -0, as x + -0 = x for all x.
   auto type = cast<VectorType>(finished.getType());
   Value nothing = arith::ConstantOp::create(
       body, DenseElementsAttr::get(
@@ -280,7 +275,7 @@ Value StagedEpilogue::finish(ValueRange accumulators, ThreadRow &row,
   return arith::SelectOp::create(body, empty, nothing, finished);
 }
 
-/// The fragment that the thread's runs make up.
+/// Joins the thread's runs to a fragment.
 Value StagedEpilogue::joinRuns(ArrayRef<Run> runs, FragmentType accumulator) {
   SmallVector<Value> rows;
   for (size_t inRow = accumulator.getLayout().getRuns().size(); !runs.empty();

@@ -1,9 +1,8 @@
-//===- FragmentEpilogue.h - Epilogues by runs of columns ------ -*- C++ -*-===//
+//===- FragmentEpilogue.h - Epilogues that store column runs -- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Results that are stored as they are: by each thread, to rows that a list
-// names, or by bulk copies.
+// Stores of unquantized results: by threads, to listed rows, or by bulk copies.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,9 +13,9 @@
 
 namespace mx::mxgpu {
 
-/// A loop over columns, of which a thread has a few at a time: runs of adjacent
-/// ones in each of its rows. Tiles whose columns all exist take a short way of
-/// whole vectors; others ask for each column.
+/// A loop over columns. In each iteration, a thread processes runs of adjacent
+/// columns in each of its rows. Tiles without missing columns use vectors
+/// without checks.
 class FragmentEpilogue : public EpiloguePolicy {
 public:
   void store(ForEachWorkTileOp workTile, Accumulator &accumulator) final;
@@ -24,27 +23,27 @@ public:
 protected:
   using EpiloguePolicy::EpiloguePolicy;
 
-  /// Columns that a thread has at a time.
+  /// Returns the columns of an iteration.
   virtual int64_t getFragmentColumns() = 0;
-  /// Whether columns that do not exist matter to anything.
+  /// Returns true if missing columns need checks.
   virtual bool asksForColumns() { return true; }
-  /// Whether vectors of `run` elements may be stored to the result; null if
-  /// nothing needs to be asked.
+  /// Returns whether vectors of `run` elements may be stored to the result;
+  /// null if always.
   virtual mlir::Value isResultAligned(int64_t run) { return {}; }
-  /// Where the row is stored, if not where it lies in the result.
+  /// Changes the destination row.
   virtual void redirectRow(ResultRow &row) {}
-  /// Elements for accumulators of `columns`.
+  /// Returns the elements for the accumulators of `columns`.
   virtual mlir::Value finish(mlir::ValueRange accumulators, ThreadRow &row,
                              const Columns &columns, mlir::Value empty) = 0;
 
-  /// Elements in adjacent columns of one of the thread's rows.
+  /// Adjacent elements of a thread's row.
   struct Run {
     const ResultRow *row;
     Columns columns;
     mlir::Value elements;
   };
-  /// Stores all runs of the thread, row by row. Their accumulators have type
-  /// `accumulator`, and begin in column `first`.
+  /// Stores all runs of the thread, row by row. `accumulator` is the type of
+  /// their accumulators and `first` the first column.
   virtual void storeRuns(ForEachWorkTileOp workTile, llvm::ArrayRef<Run> runs,
                          FragmentType accumulator, mlir::Value first,
                          mlir::Value empty) = 0;
@@ -56,11 +55,11 @@ private:
                     llvm::MutableArrayRef<ThreadRow> rows, bool whole);
 };
 
-/// The bytes at a multiple of which rows of a result start, as far as its type
-/// says, and runs of so many elements too; 0 if they are no whole word.
+/// Returns the static alignment of result rows and of runs of `run` elements,
+/// in bytes; 0 if less than a word.
 int64_t getResultAlignment(mlir::MemRefType type, int64_t run);
 
-/// Each thread writes what it has in registers, run by run.
+/// Stores from registers, run by run.
 class DirectEpilogue : public FragmentEpilogue {
 public:
   DirectEpilogue(MatmulKernel &kernel, WorkPolicy &work)
@@ -74,11 +73,11 @@ protected:
   void storeRuns(ForEachWorkTileOp workTile, llvm::ArrayRef<Run> runs,
                  FragmentType accumulator, mlir::Value first,
                  mlir::Value empty) override;
-  /// Whether elements are added to those of the result.
+  /// Returns true if elements are added to the result.
   virtual bool addsElements() { return false; }
 };
 
-/// A list says to which row of the result each row is added, if there is such.
+/// Adds each row to the result row that a list names, if that row exists.
 class ScatteredEpilogue final : public DirectEpilogue {
 public:
   ScatteredEpilogue(MatmulKernel &kernel, WorkPolicy &work)
@@ -92,11 +91,10 @@ private:
   bool addsElements() override { return true; }
 };
 
-/// Each warp writes columns of its rows to shared memory, from where the copy
-/// engine stores them, or adds them to the result. It leaves out what lies
-/// outside the result, or outside the group's matrix of it. Where a group of
-/// rows ends among those of a warp, it would write the next one's: the threads
-/// store theirs themselves.
+/// Stages columns of a warp's rows in shared memory for bulk stores or bulk
+/// reductions, which skip elements outside the result or the group's matrix.
+/// Where an expert group ends within a warp's rows, a bulk store would
+/// overwrite the next group, so threads store these rows.
 class StagedEpilogue final : public FragmentEpilogue {
 public:
   StagedEpilogue(MatmulKernel &kernel, WorkPolicy &work)
@@ -116,9 +114,9 @@ private:
                  FragmentType accumulator, mlir::Value first,
                  mlir::Value empty) override;
   mlir::Value joinRuns(llvm::ArrayRef<Run> runs, FragmentType accumulator);
-  /// Requires that `rest`, of a division by 16 bytes, is 0.
+  /// Requires `rest`, the remainder of a division by 16 bytes, to be 0.
   void requireNoRest(mlir::Value rest, llvm::StringRef what);
-  /// What a warp stages at a time.
+  /// Returns the staging buffer of a warp.
   BufferType getStaged() const {
     return matmul.buffers.staging.getBuffers().front();
   }

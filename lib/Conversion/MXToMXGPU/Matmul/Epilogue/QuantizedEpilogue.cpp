@@ -1,9 +1,5 @@
-//===- QuantizedEpilogue.cpp - Results that are quantized -----------------===//
+//===- QuantizedEpilogue.cpp - Epilogue of quantized results --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
-//
-// See the header.
-//
 //===----------------------------------------------------------------------===//
 
 #include "QuantizedEpilogue.h"
@@ -34,7 +30,7 @@ void QuantizedEpilogue::begin() {
   elements.enter(arguments, body.getF32Type());
 }
 
-/// Two elements of 4 bits are a byte of the result.
+/// Returns the columns; two 4-bit elements share a byte.
 Value QuantizedEpilogue::getColumns() {
   Value columns = body.dim(getResult(), 1);
   if (!isa<Float4E2M1FNType>(getElementType()))
@@ -47,7 +43,7 @@ int64_t QuantizedEpilogue::getFragmentColumns() {
                   matmul.buffers.accumulatorLayout.getSharedColumns());
 }
 
-/// Adjacent lanes that share a block of a row.
+/// Returns the number of adjacent lanes that share a block of a row.
 static int64_t getLanes(FragmentType block) {
   assert(block.getLayout().getRuns().size() == 1 &&
          "each lane has adjacent elements of a block");
@@ -66,7 +62,7 @@ QuantizedEpilogue::storeColumns(ForEachWorkTileOp workTile,
       body.index(count), PackedRegs(rows.size() * getWordsOfRow(), zero));
   body.setInsertionPointToStart(loop.getBody());
   Value inTile = loop.getInductionVar();
-  // What a region reads of columns need not be aligned, nor exist.
+  // Columns read by a region may be unaligned or missing.
   Value last;
   if (elements.region.usesColumns())
     last = arith::SubIOp::create(body, getColumns(), body.index(1));
@@ -134,7 +130,7 @@ QuantizedEpilogue::addScale(ValueRange words, Value scale, Value inTile) {
   return next;
 }
 
-/// Four scales of a word.
+/// Unpacks the four scales of a word.
 static Value unpackScales(KernelBuilder &body, Value word, Type scale) {
   auto one = VectorType::get({1}, body.getI32Type());
   auto bytes = VectorType::get({4}, body.getI8Type());
@@ -143,8 +139,8 @@ static Value unpackScales(KernelBuilder &body, Value word, Type scale) {
   return arith::BitcastOp::create(body, VectorType::get({4}, scale), vector);
 }
 
-/// Of the lanes that share a block, one writes its scale; of a warp that has a
-/// row's blocks, it writes all of them.
+/// Selects the lanes that store scales: a single lane of each block, which
+/// stores all scales of a row if its warp owns all the row's blocks.
 QuantizedEpilogue::ScaleWriter
 QuantizedEpilogue::getScaleWriter(FragmentType type) {
   ScaleWriter writer;
@@ -161,14 +157,14 @@ QuantizedEpilogue::getScaleWriter(FragmentType type) {
   return writer;
 }
 
-/// A tile of scales is the group's if its first row is.
+/// Stores scales if the first row of their tile belongs to the expert group.
 void QuantizedEpilogue::storeScales(ForEachWorkTileOp workTile,
                                     const ResultRow &row, Value inTile,
                                     ValueRange words,
                                     const ScaleWriter &writer) {
   OpBuilder::InsertionGuard guard(body);
   Value tile = work.getRowTile(workTile), first = work.getFirstRow(workTile);
-  // A work tile may have several tiles of scales.
+  // A work tile may cover several scale tiles.
   if (matmul.getARows() > kScaleTileRows) {
     Value number = body.div(inTile, kScaleTileRows);
     tile = body.add(tile, number);

@@ -1,11 +1,11 @@
-//===- QuantizedEpilogue.h - Results that are quantized ---------*- C++ -*-===//
+//===- QuantizedEpilogue.h - Epilogue of quantized results ---- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A thread, or adjacent lanes together, have 32 columns of a row in registers:
-// a block. The scales of four blocks, of 128 columns, are one word of a tile of
-// scales, which warps that share rows write byte by byte. All rows of the tiles
-// that a group has are written, with 0 after its last.
+// A thread or several adjacent lanes hold a block of 32 columns of a row in
+// registers. The scales of four blocks form a word of a scale tile, which warps
+// that share rows write byte by byte. All rows of an expert group's scale tiles
+// are written; padding is 0.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ public:
   void store(ForEachWorkTileOp workTile, Accumulator &accumulator) override;
 
 private:
-  /// Scales of the thread's rows, of each a word for each 128 columns.
+  /// Scales of the thread's rows: a word of each row for each 128 columns.
   using PackedRegs = llvm::SmallVector<mlir::Value>;
 
   void checkScales(mlir::Value rows, mlir::Value columns) override;
@@ -40,27 +40,26 @@ private:
     return llvm::cast<mlir::MemRefType>(getScales().getType()).getElementType();
   }
 
-  /// Columns of a row that are quantized at a time: a block of each warp that
-  /// has some.
+  /// Returns the columns of a row quantized at once: a block for each warp that
+  /// shares the row.
   int64_t getFragmentColumns();
-  /// Words of a row's scales.
+  /// Returns the words of a row's scales.
   size_t getWordsOfRow() const {
     return matmul.getTileColumns() / kQuantizedColumns;
   }
 
-  /// Quantizes and stores the columns, and gives the scales of the rows.
+  /// Quantizes and stores the columns. Returns the scales of the rows.
   PackedRegs storeColumns(ForEachWorkTileOp workTile, Accumulator &accumulator,
                           llvm::MutableArrayRef<ThreadRow> rows);
-  /// Quantizes what this thread has of a block that so many lanes share, stores
-  /// it from `column` on, and gives the scale.
+  /// Quantizes and stores this thread's part of a block shared by `lanes`
+  /// lanes, from `column` on. Returns the scale.
   mlir::Value storeBlock(mlir::Value values, const ResultRow &row,
                          mlir::Value column, int64_t lanes);
-  /// Adds the scale of the block that begins in a column to one of the words.
+  /// Inserts the scale of the block at column `inTile` into its word.
   PackedRegs addScale(mlir::ValueRange words, mlir::Value scale,
                       mlir::Value inTile);
-  /// Whether this thread writes scales of its rows, null if all do, and the
-  /// number of the only block of each word whose scale it has, null if it has
-  /// all.
+  /// Condition under which this thread stores scales (null: always), and the
+  /// only block of each word that it stores (null: all).
   struct ScaleWriter {
     mlir::Value isThis, block;
   };

@@ -1,9 +1,5 @@
-//===- MatmulKernel.cpp - A matmul kernel under construction --------------===//
+//===- MatmulKernel.cpp - State of a matmul kernel under construction -----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
-//
-// See the header.
-//
 //===----------------------------------------------------------------------===//
 
 #include "MatmulKernel.h"

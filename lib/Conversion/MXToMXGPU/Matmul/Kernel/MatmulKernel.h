@@ -1,11 +1,10 @@
-//===- MatmulKernel.h - A matmul kernel under construction ------*- C++ -*-===//
+//===- MatmulKernel.h - State of a kernel under construction -- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The common base of the builder's components: the facts of the matmul, two
-// places to write to, on the host and in the kernel, and names for what passes
-// from one to the other. Decisions are not here: they are in WorkPolicy.h,
-// MainLoop.h and EpiloguePolicy.h. BuildMatmul.cpp puts them together.
+// Common base of the builder's components: the matmul, host and kernel
+// builders, and named kernel arguments. Policies are in WorkPolicy.h,
+// MainLoop.h and EpiloguePolicy.h; BuildMatmul.cpp combines them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,41 +16,41 @@
 
 namespace mx::mxgpu {
 
-/// What kernels of matmuls take. `getMatmulArguments` and the kernel that adds
-/// the splits of a reduction say which of them a kernel has.
+/// Arguments of matmul kernels. `getMatmulArguments` and `getSumArguments`
+/// select the arguments of a kernel.
 enum class Arg {
-  AMap,         ///< Tensor maps of the operands and of their scales.
+  AMap,         ///< Tensor maps of operands and scales.
   BMap,         //
   AScalesMap,   //
   BScalesMap,   //
-  Partials,     ///< Partial accumulators of a split reduction, to be added.
-  Result,       ///< What is written.
-  Offsets,      ///< Of groups: their ends.
-  K,            ///< Elements of the reduction.
-  Alpha,        ///< The factor of the accumulator.
-  Captures,     ///< What the epilogue region reads from outside.
-  ResultMap,    ///< The result's tensor map, for bulk stores.
-  MatrixRows,   ///< Of masked groups: rows of each matrix.
-  ScatterRows,  ///< The row of the result that each row is added to.
-  AScaleRange,  ///< Tables of the scales of A's tiles, and of B's.
+  Partials,     ///< Partial accumulators of a split reduction.
+  Result,       ///< Result matrix.
+  Offsets,      ///< End offsets of expert groups.
+  K,            ///< Size of the reduction.
+  Alpha,        ///< Factor of the accumulator.
+  Captures,     ///< Values captured by the epilogue region.
+  ResultMap,    ///< Tensor map of the result.
+  MatrixRows,   ///< Rows of each matrix, for masked groups.
+  ScatterRows,  ///< Result row of each scattered row.
+  AScaleRange,  ///< Tables of scale ranges of A and B tiles.
   BScaleRange,  //
   ResultScales, ///< Scales of a quantized result.
 };
 
 class KernelArguments {
 public:
-  /// The next argument, if there is one: nothing is added for null. A size that
-  /// is an attribute is a constant in the kernel, and no argument.
+  /// Adds an argument; ignores null. An attribute becomes a constant in the
+  /// kernel instead of an argument.
   void add(Arg name, mlir::OpFoldResult value);
-  /// Several under one name.
+  /// Adds several arguments under the same name.
   void addAll(Arg name, mlir::ValueRange values);
 
-  /// What the host passes to the launch.
+  /// Returns the operands of the launch.
   llvm::SmallVector<mlir::Value> getHostValues() const;
 
-  /// From now on names stand for values in `kernel`; `body` writes constants.
+  /// Maps names to values in `kernel`; creates constants with `body`.
   void enter(KernelOp kernel, KernelBuilder &body);
-  /// The value in the kernel, or null if it has none.
+  /// Returns the kernel value, or null.
   mlir::Value get(Arg name) const;
   llvm::ArrayRef<mlir::Value> getAll(Arg name) const;
 
@@ -64,21 +63,21 @@ private:
   llvm::SmallVector<Entry> entries;
 };
 
-/// The size of a dimension: an attribute where the type knows it.
+/// Returns the size of a dimension, as an attribute if static.
 mlir::OpFoldResult getSize(KernelBuilder &host, mlir::Value memref,
                            int64_t dim);
 
-/// A matmul and how it is to be computed.
+/// A matmul and its schedule.
 struct ScheduledMatmul {
   ScheduledMatmul(MatmulOpInterface op, ScheduleAttr schedule,
                   const target::TargetInfo &target);
 
-  /// Columns of the result that a tile has: those of each matrix of B.
+  /// Returns the result columns of a tile: the tile's columns of each B matrix.
   int64_t getTileColumns() const;
-  /// Rows of A, and of B, that one CTA holds of a tile.
+  /// Returns the rows of A or B of a tile per CTA.
   int64_t getARows() const;
   int64_t getBRows() const;
-  /// CTAs that share a tile.
+  /// Returns the number of CTAs that share a tile.
   int64_t getCtas() const;
 
   MatmulOpInterface op;
@@ -89,21 +88,20 @@ struct ScheduledMatmul {
   MatmulBuffers buffers;
 };
 
-/// Operands and results on the host as kernels see them: those of groups are
-/// one matrix each, whose rows lie one below the other.
+/// Host operands and results in the form used by kernels, with the matrices of
+/// expert groups stacked.
 struct Matrices {
   explicit Matrices(MatmulOpInterface op);
 
   mlir::Value a, aScales, b, bScales, out;
-  /// Null where the result has none.
+  /// Null unless the result is quantized.
   mlir::Value outScales;
 };
 
-/// Classes of work tiles by the type that their operands are dequantized to:
-/// f16 where the scales of all tiles fit it; else bf16 relative to reference
-/// exponents where the scales fit that and no element is NaN; else bf16. Groups
-/// are not searched for NaN, so in their matmuls bf16 takes all that does not
-/// fit f16 (NotF16).
+/// Classes of work tiles by the type of dequantized operands: f16 if the scales
+/// of all tiles fit; else bf16 relative to reference exponents if scales fit
+/// and no element is NaN; else bf16. Matmuls with expert groups are not
+/// searched for NaN, so bf16 covers all tiles that do not fit f16 (NotF16).
 enum class WorkTileClass { F16, RelativeBF16, BF16, NotF16 };
 
 struct MatmulKernel {
@@ -114,16 +112,16 @@ struct MatmulKernel {
   KernelBuilder host, body;
   Matrices matrices;
   KernelArguments arguments;
-  /// Number of this CTA in its pair; null where there are none.
+  /// Rank of this CTA in its pair; null without pairs.
   mlir::Value rank;
-  /// Tables of where the scales of A and B lie (mxgpu.load_scale_range), on the
-  /// host; null for a kernel that computes all tiles, whatever their scales.
+  /// Host tables of scale ranges (mxgpu.load_scale_range); null for a kernel
+  /// that computes all tiles regardless of scales.
   mlir::Value aScaleRange, bScaleRange;
-  /// The work tiles that it computes if it has these.
+  /// Class of work tiles to compute, if there are tables.
   WorkTileClass workTiles = WorkTileClass::BF16;
 };
 
-/// A component of the builder. It has short names for what is read most.
+/// Component of the builder, with short names for common members.
 class KernelComponent {
 public:
   KernelComponent(const KernelComponent &) = delete;

@@ -1,9 +1,5 @@
-//===- MainLoop.cpp - From operands to an accumulator ---------------------===//
+//===- MainLoop.cpp - Main loops of matmul kernels ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
-//
-// See the header.
-//
 //===----------------------------------------------------------------------===//
 
 #include "MainLoop.h"
@@ -70,8 +66,8 @@ Value OperandBoxes::getColumn(KernelBuilder &body, Value k,
   return panel ? body.add(column, panel * columns) : column;
 }
 
-/// Rows that lie in another order have dimensions of their own, of which the
-/// first counts the largest slice of a tile that has them all.
+/// Returns the coordinates of a box. Permuted rows have several map dimensions;
+/// the outermost counts the largest complete slices.
 SmallVector<Value> OperandBoxes::getCoordinates(KernelBuilder &body, Value row,
                                                 Value k, int64_t panel) const {
   ArrayRef<int64_t> box = cast<TensorMapType>(map.getType()).getBox();
@@ -101,12 +97,13 @@ void mx::mxgpu::loadPanels(KernelBuilder &body, const OperandBoxes &boxes,
   }
 }
 
-/// Of a pair, each CTA loads half of the scales of B for both.
+/// Each CTA of a pair loads half of the scales of B for both CTAs.
 SmallVector<int64_t> WholeB::getScaleBox() {
   SmallVector<int64_t> box = getScaleShape();
   if (!sharesScales())
     return box;
-  // The first half must lie before the second in shared memory.
+  // Halve the outermost dimension, so that each half is contiguous in shared
+  // memory.
   for (int64_t &size : box)
     if (size > 1) {
       size /= 2;
@@ -141,7 +138,7 @@ void WholeB::loadScales(ProducerAcquireOp stage, Value kTile) {
                       stage.getStage());
     return;
   }
-  // The dimension that the box halves says which half this CTA has.
+  // Offset the halved dimension by the rank.
   SmallVector<int64_t> stageShape = getScaleShape(), box = getScaleBox();
   if (box[0] < stageShape[0])
     coords[0] = body.add(columnTile, rank);
@@ -163,7 +160,7 @@ Value MatricesB::getResultColumns(Value rows) {
   return host.div(rows, matmul.problem.numB);
 }
 
-/// Those of a matrix, where a CTA loads several.
+/// Returns the rows of a single matrix if a CTA loads several.
 int64_t MatricesB::getBoxRows() {
   return std::min(matmul.getBRows(), matmul.getTileColumns());
 }
@@ -195,8 +192,8 @@ void MatricesB::loadElements(ProducerAcquireOp stage, Value k) {
   });
 }
 
-/// Both CTAs of a pair need the scales of all matrices where the tensor core
-/// multiplies by them.
+/// Loads the scales of all matrices; with block-scaled MMAs, both CTAs of a
+/// pair need all of them.
 void MatricesB::loadScales(ProducerAcquireOp stage, Value kTile) {
   Value tiles = body.div(work.getScheduler().getColumns(), kScaleTileRows);
   Value first = body.mul(workTile.getGroup(), body.index(matmul.problem.numB));
@@ -215,7 +212,7 @@ void MatricesB::loadScales(ProducerAcquireOp stage, Value kTile) {
 // Packed weights
 //===----------------------------------------------------------------------===//
 
-/// Rows of tiles, each as lines of bytes.
+/// Views each row of tiles as lines of bytes.
 static Value viewLines(KernelBuilder &host, Value matrix, int64_t lines) {
   OpFoldResult rows = getSize(host, matrix, 0),
                tiles = getSize(host, matrix, 1);
@@ -288,8 +285,8 @@ void MainLoop::addScales(KernelArguments &signature) {
                   encodeScales(matrices.bScales, b.getScaleBox()));
 }
 
-/// A tile of 32 x 4 x 4 bytes is two rows of 256, the longest that a box can
-/// have.
+/// Encodes a tile of 32 x 4 x 4 bytes as two rows of 256 bytes, the maximum
+/// extent of a box.
 Value MainLoop::encodeScales(Value scales, ArrayRef<int64_t> box) {
   auto source = cast<MemRefType>(scales.getType());
   Value flat = memref::CollapseShapeOp::create(
@@ -332,7 +329,8 @@ void MainLoop::storeAccumulator(EpiloguePolicy &epilogue,
   epilogue.store(workTile, accumulator);
 }
 
-/// Where CTAs share a sum, each stores its rows, when all have been read.
+/// Stores the rows of a shared sum from each CTA after all CTAs have read their
+/// partials.
 void MainLoop::storeShares(EpiloguePolicy &epilogue, ForEachWorkTileOp workTile,
                            Value multiplied, Value empty) {
   multiplied = AddPartialsOp::create(body, multiplied.getType(), multiplied,
@@ -347,8 +345,8 @@ void MainLoop::storeShares(EpiloguePolicy &epilogue, ForEachWorkTileOp workTile,
   }
 }
 
-/// The sum of the partial accumulators of a cluster. What follows is for the
-/// CTA that has it, and the others wait for it.
+/// Returns the sum of the partial accumulators of a cluster. Subsequent code
+/// runs on CTA 0; the other CTAs wait for it.
 Value MainLoop::addPartialsOfCluster(Value accumulator) {
   accumulator = AddPartialsOp::create(body, accumulator.getType(), accumulator,
                                       ThreadIdOp::create(body),

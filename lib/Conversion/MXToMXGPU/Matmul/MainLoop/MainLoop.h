@@ -1,10 +1,9 @@
-//===- MainLoop.h - From operands to an accumulator ----------- -*- C++ -*-===//
+//===- MainLoop.h - Main loops of matmul kernels -------------- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// How tiles of B are loaded, and the roles that load operands and multiply
-// them. Each strategy has a main loop of its own (Strategies/); this is what
-// they have in common.
+// Loads of B and the common part of the roles that load and multiply. Each
+// strategy derives its own main loop (Strategies/).
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,46 +19,45 @@ namespace mx::mxgpu {
 // Loads of B
 //===----------------------------------------------------------------------===//
 
-/// How tiles of B are loaded. A tile has consecutive rows of B (WholeB), or as
-/// many of each of several matrices, which lie one below the other (MatricesB).
+/// Loads of B. A tile contains consecutive rows of B (WholeB), or an equal
+/// number of rows from each of several stacked matrices (MatricesB).
 class OperandB : public KernelComponent {
 public:
   OperandB(MatmulKernel &kernel, WorkPolicy &work)
       : KernelComponent(kernel), work(work) {}
 
-  // On the host.
+  // Host code.
 
-  /// Columns of the result for `rows` of a matrix of B, after checks.
+  /// Returns the result columns for `rows` rows of a B matrix, after checks.
   virtual mlir::Value getResultColumns(mlir::Value rows) = 0;
-  /// Rows that one box of elements has: those that lie one below the other, of
-  /// which a stage has `getBRows() / getBoxRows()` times as many.
+  /// Returns the consecutive rows of a box; a stage contains `getBRows() /
+  /// getBoxRows()` boxes.
   virtual int64_t getBoxRows();
-  /// The tensor map of packed weights.
+  /// Returns the tensor map of packed weights.
   mlir::Value encodePacked();
-  /// Shape of the box by which a CTA loads scales, of a stage's field "sfb":
-  /// tiles of rows and of blocks, and what of a tile of two rows of 256 bytes.
+  /// Returns the box in which a CTA loads scales to field "sfb": row tiles,
+  /// block tiles, and the part of a tile, which is two rows of 256 bytes.
   virtual llvm::SmallVector<int64_t> getScaleBox() = 0;
 
-  // In the kernel.
+  // Kernel code.
 
-  /// Before the loop over the reduction.
+  /// Emits code before the loop over the reduction.
   virtual void begin(ForEachWorkTileOp workTile,
                      const OperandOrigin &origin) = 0;
-  /// Loads the elements of a stage, from `k` on.
+  /// Loads the elements of a stage from `k` on.
   virtual void loadElements(ProducerAcquireOp stage, mlir::Value k) = 0;
-  /// And its scales.
+  /// Loads the scales of a stage.
   virtual void loadScales(ProducerAcquireOp stage, mlir::Value kTile) = 0;
 
 protected:
   llvm::SmallVector<int64_t> getScaleShape() const;
-  /// Whether both CTAs of a pair need the scales of the whole tile, of which
-  /// each loads half; else each has those of its own rows, if there are pairs.
+  /// Returns true if both CTAs of a pair need the scales of the whole tile, of
+  /// which each loads half. Otherwise a CTA loads the scales of its own rows.
   bool sharesScales() const;
-  /// Whether each CTA of a pair multiplies by all rows of a tile, of which each
-  /// loads half for both.
+  /// Returns true if each CTA of a pair multiplies by all rows of a tile, of
+  /// which each loads half for both.
   bool sharesElements() const;
-  /// Loads the rows of a box from `row` and `k` on to their place among those
-  /// of a stage.
+  /// Loads the box at `row` and `k` to position `place` of a stage.
   void loadRows(ProducerAcquireOp stage, mlir::Value row, mlir::Value k,
                 int64_t place);
 
@@ -98,23 +96,23 @@ public:
   void loadScales(ProducerAcquireOp stage, mlir::Value kTile) override;
 
 private:
-  /// Calls `load` with each matrix of B that this CTA loads, and where it lies
-  /// among those.
+  /// Calls `load` with each B matrix that this CTA loads and its position in
+  /// the stage.
   void forEachMatrix(
       llvm::function_ref<void(mlir::Value matrix, int64_t place)> load);
 
   ForEachWorkTileOp workTile;
 };
 
-/// The boxes of an operand's tensor map that make up the field of a stage.
+/// Tensor map boxes that form the field of a stage.
 struct OperandBoxes {
   OperandBoxes(mlir::Value map, const target::OperandForm &form, int64_t tileK);
-  /// Where in the map rows from `row` on begin, and panel `panel` of a tile.
+  /// Returns the coordinates of panel `panel` of the tile at `row` and `k`.
   llvm::SmallVector<mlir::Value> getCoordinates(KernelBuilder &body,
                                                 mlir::Value row, mlir::Value k,
                                                 int64_t panel) const;
-  /// The column of the map where panel `panel` of a tile begins, which begins
-  /// at element `k` of the reduction.
+  /// Returns the first map column of panel `panel` of a tile at reduction
+  /// element `k`.
   mlir::Value getColumn(KernelBuilder &body, mlir::Value k,
                         int64_t panel) const;
 
@@ -122,14 +120,14 @@ struct OperandBoxes {
   int64_t panels;
 
 private:
-  /// Elements of the map in a box's row, and those of the operand in one of
-  /// them: a byte may hold two.
+  /// Map elements in a box row, and operand elements in a map element: a byte
+  /// may contain two.
   int64_t columns, packed;
 };
 
-/// Loads the panels of an operand into the field of a stage, a box each. Of
-/// `boxesOfPanel` boxes that a panel has there, it is `first`, or of two that
-/// the CTAs of a pair load for both this one's, `rank`.
+/// Loads the panels of an operand into a field of a stage, with a box per
+/// panel: box `first` of the `boxesOfPanel` boxes, or, if a CTA pair loads two
+/// boxes for both CTAs, box `rank`.
 void loadPanels(KernelBuilder &body, const OperandBoxes &boxes, mlir::Value row,
                 mlir::Value k, ProducerAcquireOp stage, llvm::StringRef field,
                 CacheHint cache, int64_t first = 0, int64_t boxesOfPanel = 1,
@@ -141,82 +139,79 @@ void loadPanels(KernelBuilder &body, const OperandBoxes &boxes, mlir::Value row,
 
 class MainLoop : public KernelComponent {
 public:
-  // On the host.
+  // Host code.
 
-  /// Requires sizes that this strategy needs, and no other.
+  /// Requires sizes specific to this strategy.
   virtual void checkSizes();
-  /// Adds the operands, as the kernel reads them.
+  /// Adds the operands in the form that the kernel reads.
   virtual void addOperands(KernelArguments &signature) = 0;
-  /// Frees what `addOperands` allocated.
+  /// Frees memory allocated by `addOperands`.
   virtual void freeTemporaries();
 
-  // In the kernel.
+  // Kernel code.
 
   virtual void createRings() = 0;
-  /// Builds all roles that work tiles go through; accumulators are for
-  /// `epilogue`.
+  /// Builds all roles of a work tile and passes accumulators to `epilogue`.
   virtual void buildRoles(EpiloguePolicy &epilogue) = 0;
 
 protected:
   MainLoop(MatmulKernel &kernel, WorkPolicy &work, OperandB &b);
 
-  /// Adds the tensor maps of the scales that operands have.
+  /// Adds the tensor maps of the operands' scales.
   void addScales(KernelArguments &signature);
-  /// The field of a stage.
+  /// Returns the buffer type of a field.
   static BufferType getInput(RingType ring, llvm::StringRef field);
-  /// The role that stores accumulators from a ring in tensor memory.
+  /// Builds the role that stores accumulators from tensor memory.
   void buildEpilogue(EpiloguePolicy &epilogue, mlir::Value accumulators);
-  /// The role whose threads hold the accumulator that `multiply` gives of a
-  /// work tile, and store the result.
+  /// Builds the role that computes accumulators in registers by `multiply` and
+  /// stores the result.
   void buildMultiply(
       EpiloguePolicy &epilogue,
       llvm::function_ref<mlir::Value(ForEachWorkTileOp workTile)> multiply);
 
-  /// What a role knows of a work tile from here on; `multiplies` says that its
-  /// threads have rows of A.
+  /// Called when a role enters a work tile; `multiplies` is true for roles with
+  /// rows of A.
   virtual void enterWorkTile(ForEachWorkTileOp workTile, bool multiplies);
-  /// The slice of the reduction of a work tile that this kernel multiplies.
+  /// Returns the slice of the work tile's reduction that this kernel computes.
   virtual std::pair<mlir::Value, mlir::Value>
   getReduction(ForEachWorkTileOp workTile);
-  /// The accumulator as the epilogue takes it.
+  /// Converts the accumulator to the form expected by the epilogue.
   virtual mlir::Value finishAccumulator(mlir::Value accumulator);
 
-  /// Tiles of the reduction of a work tile; the insertion point moves into the
-  /// loop.
+  /// Creates the loop over the K tiles of a work tile and moves the insertion
+  /// point into it.
   ForEachKOp forEachTile(ForEachWorkTileOp workTile,
                          mlir::ValueRange initial = {});
-  /// Starts the MMAs of a tile, which add to `accumulator`. An A in registers
-  /// may be a slice of it that begins at `column` of B.
+  /// Starts the MMAs of a tile, which add to `accumulator`. A register operand
+  /// may be a slice that starts at `column` of B.
   mlir::Value start(MmaAttrInterface mma, mlir::Value a, mlir::Value b,
                     mlir::Value accumulator, mlir::IntegerAttr column = {});
-  /// The same registers under another layout.
+  /// Reinterprets the registers of a fragment in another layout.
   mlir::Value relabel(mlir::Value fragment, FragmentLayoutAttr layout);
-  /// Whether the MMAs of a step are added to those before in an accumulator.
+  /// Returns whether the MMAs of a step add to an existing accumulator.
   mlir::Value isAdded(ForEachKOp step);
 
-  /// The tensor map of an operand, by boxes of `rows` rows.
+  /// Returns the tensor map of an operand in boxes of `rows` rows.
   mlir::Value encodeElements(mlir::Value operand, RingType ring,
                              llvm::StringRef field, int64_t rows);
-  /// Loads a tile of A that the tensor core reads, in boxes that begin at such
-  /// rows of it.
+  /// Loads a tile of A in boxes that start at `firstRows` of the tile.
   void loadBoxesOfA(ProducerAcquireOp stage, mlir::Value row, mlir::Value k,
                     llvm::ArrayRef<int64_t> firstRows);
-  /// The role of one thread that loads A, B and the scales of both into the
-  /// stages of `inputs`: their fields are "a", "sfa", "b" and "sfb".
+  /// Builds the role of one thread that loads A, B and their scales to the
+  /// fields "a", "sfa", "b" and "sfb" of `inputs`.
   void buildScaledLoads(mlir::Value inputs);
-  /// Where the loads of a CTA end: after the loop over its work tiles.
+  /// Launches dependent kernels after the load loop over work tiles.
   void launchDependents(ForEachWorkTileOp workTile);
-  /// Whether every tile of the reduction is full.
+  /// Returns true if every K tile is full.
   bool areTilesWhole();
 
   WorkPolicy &work;
   OperandB &b;
 
 private:
-  /// Whether this CTA has a rank in its cluster.
+  /// Returns whether this CTA has `rank` in its cluster.
   mlir::Value isRank(int64_t rank);
-  /// Stores what was multiplied, or what the CTA with `rank` has of a sum that
-  /// all CTAs of a cluster share.
+  /// Stores an accumulator, or the share of CTA `rank` in a cluster's sum.
   void storeAccumulator(EpiloguePolicy &epilogue, ForEachWorkTileOp workTile,
                         mlir::Value multiplied, mlir::Value empty,
                         std::optional<int64_t> rank = std::nullopt);

@@ -1,9 +1,5 @@
-//===- PackedWeights.cpp - Who holds what of packed weights ---------------===//
+//===- PackedWeights.cpp - Register layouts of packed weights -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
-//
-// See the header.
-//
 //===----------------------------------------------------------------------===//
 
 #include "mx/Conversion/MXToMXGPU/PackedWeights.h"
@@ -17,7 +13,7 @@ static int64_t getThreadBytes(Type element) {
   return kWeightTileValues * getStoredBits(element) / 8;
 }
 
-/// Elements narrower than a byte come as bytes.
+/// Returns the element type of loads; narrow elements become bytes.
 static Type getLoadedType(Type element) {
   return element.getIntOrFloatBitWidth() < 8
              ? IntegerType::get(element.getContext(), 8)
@@ -47,7 +43,7 @@ TensorMapType mx::mxgpu::getPackedMap(Type element, int64_t rows,
 }
 
 namespace {
-/// How rows of tiles are dealt out to warpgroups, one after the other.
+/// Distribution of packed tile rows over warpgroups, in turn.
 struct TileModes {
   TileModes(int64_t threads, int64_t rows, int64_t columns)
       : groups(threads / kWeightTileThreads),
@@ -55,14 +51,13 @@ struct TileModes {
         inRow(columns / kWeightTileColumns) {}
 
   int64_t groups;    ///< warpgroups
-  int64_t perExpert; ///< rows of tiles that one has
-  int64_t inRow;     ///< tiles of such a row
+  int64_t perExpert; ///< tile rows of a warpgroup
+  int64_t inRow;     ///< tiles of a row
 };
 } // namespace
 
-/// Where a bit of a row, or of a column, of the matrix lies: in which row of
-/// the buffer and in which of its values. From whole tiles on, all bits
-/// together.
+/// Maps a mode of the matrix to rows and values of the buffer: one bit of a row
+/// or column index or, from a whole tile on, all bits.
 static FragmentMode getPlace(const FragmentMode &mode, int64_t tilesInRow) {
   if (mode.rows >= kWeightTileRows)
     return {mode.size,
@@ -70,7 +65,7 @@ static FragmentMode getPlace(const FragmentMode &mode, int64_t tilesInRow) {
   if (mode.columns >= kWeightTileColumns)
     return {mode.size, mode.columns / kWeightTileColumns * kWeightTileThreads,
             0};
-  // Of a pair of rows, or of columns, both are the same thread's.
+  // A thread owns both rows, or columns, of a pair.
   if (mode.rows)
     return mode.rows == 1 ? FragmentMode{2, 0, 2}
                           : FragmentMode{2, mode.rows * 2, 0};
@@ -84,7 +79,7 @@ static SmallVector<FragmentMode> getPlaces(ArrayRef<FragmentMode> modes,
                                            int64_t tilesInRow) {
   SmallVector<FragmentMode> places;
   for (FragmentMode mode : modes) {
-    // Threads that differ in nothing hold the same.
+    // Redundant threads hold the same elements.
     if (!mode.rows && !mode.columns)
       places.push_back(mode);
     else
@@ -105,9 +100,9 @@ FragmentLayoutAttr mx::mxgpu::getPackedPlaces(FragmentLayoutAttr layout) {
       getPlaces(layout.getValues(), tilesInRow));
 }
 
-/// Eight lanes with four columns each have pairs of rows, `first` apart those
-/// of the first four and `second` the two halves; the warps of a group are two
-/// by two `third` and 32 apart.
+/// Returns a layout with four columns per lane and pairs of rows in eight
+/// lanes. Row strides: `first` within the first four lanes, `second` between
+/// their halves; `third` and 32 between the warps of a warpgroup.
 static FragmentLayoutAttr getRows(MLIRContext *context, TileModes tiles,
                                   int64_t first, int64_t second,
                                   int64_t third) {

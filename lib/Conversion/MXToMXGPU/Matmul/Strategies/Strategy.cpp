@@ -1,9 +1,5 @@
-//===- Strategy.cpp - The strategies there are, and their defaults --------===//
+//===- Strategy.cpp - Registry and defaults of strategies -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
-//
-// Which strategies compute a matmul, and which of them a schedule names.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Strategy.h"
@@ -41,7 +37,7 @@ int64_t Strategy::getLoopCycles(const MatmulProblem &, const ScheduleFields &,
 }
 
 //===----------------------------------------------------------------------===//
-// The list
+// Registry
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -66,7 +62,7 @@ static bool takes(OperandScales operand, bool hasScales) {
          hasScales == (operand == OperandScales::Scaled);
 }
 
-/// Those of plug-ins.
+/// Strategies of plug-ins.
 static SmallVector<const Strategy *> &getRegistered() {
   static SmallVector<const Strategy *> strategies;
   return strategies;
@@ -129,7 +125,7 @@ void mx::mxgpu::resolveStrategy(const MatmulProblem &problem,
 }
 
 //===----------------------------------------------------------------------===//
-// Registers that warpgroups divide
+// Registers of warpgroups
 //===----------------------------------------------------------------------===//
 
 int64_t mx::mxgpu::getRegistersOfWarpgroups(int64_t groups,

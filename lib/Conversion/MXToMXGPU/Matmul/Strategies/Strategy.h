@@ -1,16 +1,14 @@
-//===- Strategy.h - How an instruction computes matmuls ---------*- C++ -*-===//
+//===- Strategy.h - Interface of matmul strategies ------------ -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A strategy is how a matrix instruction computes a matmul: which operands it
-// takes, the tiles, rings and roles of its kernel, which schedules are legal,
-// which are worth considering, and what they cost. Each has a folder in
-// this one, a line in Strategies.def, and an attribute in
-// MXGPUStrategies.td, the fields of a schedule that are its own.
-// The choice of schedules, --mx-explain, the builder of kernels and the
-// epilogues ask this interface and know no strategy.
-//
-// Sizes are elements, costs whole cycles of the SM clock.
+// A strategy is a method of computing matmuls with an MMA instruction:
+// supported operands, tiles, rings and roles of the kernel, legal and candidate
+// schedules, and costs. Each strategy is a folder here, a line in
+// Strategies.def and an attribute in MXGPUStrategies.td with its schedule
+// fields. The schedule choice, --mx-explain, kernel construction and epilogues
+// use only this interface. Sizes are in elements, costs in whole cycles of the
+// SM clock.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,40 +34,39 @@ class Strategy {
 public:
   virtual ~Strategy();
 
-  /// How it multiplies operands of such types, or none: not at all. It is asked
-  /// for the chips and operands of its line in Strategies.def alone.
+  /// Returns the MMA form for operands of `types`, or none if unsupported.
+  /// Called only for the chips and operands of the line in Strategies.def.
   virtual std::optional<target::MmaForm>
   match(const OperandTypes &types, const target::TargetInfo &target) const = 0;
 
-  /// Whether its kernels read operands in the orders of `problem`. By default
-  /// they read weights of activations in #mxgpu.fragment_64x64; #mxgpu.k_order
-  /// is a choice of the schedule.
+  /// Returns true if kernels support the operand orders of `problem`. The
+  /// default supports weights in #mxgpu.fragment_64x64 if A is bf16;
+  /// #mxgpu.k_order is selected by the schedule.
   virtual bool readsOrders(const MatmulProblem &problem) const;
 
   // Schedules.
 
-  /// The name of its attribute.
+  /// Returns the name of the attribute.
   virtual llvm::StringRef getName() const = 0;
-  /// Whether it is the strategy that an attribute names.
+  /// Returns true if `attr` is this strategy's attribute.
   virtual bool isOf(StrategyAttrInterface attr) const = 0;
-  /// Its attribute, of fields that are left out.
+  /// Returns the attribute with default fields.
   virtual StrategyAttrInterface
   getDefault(mlir::MLIRContext *context) const = 0;
 
-  /// The rings of a schedule whose stages are chosen.
+  /// Returns the rings of a schedule with known stages.
   virtual MatmulBuffers getBuffers(const MatmulProblem &problem,
                                    const ScheduleFields &fields) const = 0;
-  /// The first rule that a schedule breaks. Registers have a check of their
-  /// own.
+  /// Returns the first rule that a schedule violates, other than on registers.
   virtual std::optional<ScheduleError>
   checkSchedule(const MatmulProblem &problem, const ScheduleFields &fields,
                 const target::TargetInfo &target) const = 0;
-  /// The same of registers that are given.
+  /// Checks the registers of a schedule.
   virtual std::optional<ScheduleError>
   checkRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
                  const target::TargetInfo &target) const = 0;
-  /// Registers of a thread of each kind that suit a tile; none where ptxas
-  /// chooses them.
+  /// Returns suitable registers per thread for each role, or an empty list if
+  /// ptxas assigns registers.
   virtual llvm::SmallVector<int64_t>
   getRegisters(const MatmulProblem &problem,
                const ScheduleFields &fields) const {
@@ -78,58 +75,58 @@ public:
 
   // Candidates.
 
-  /// Whether it wins, wherever it has candidates, over the other strategies of
-  /// a problem, by more than the model sees.
+  /// Returns true if the strategy, wherever it has candidates, outperforms all
+  /// others by a margin that the model does not capture.
   virtual bool excludesOthers() const { return false; }
-  /// Calls `add` with each tile worth considering, and what depends on it.
+  /// Calls `add` with each candidate tile and its dependent fields.
   virtual void forEachTile(const MatmulProblem &problem,
                            AddCandidate add) const = 0;
-  /// The strategy of `fields` with CTAs of a cluster that have a split of the
-  /// reduction each, or null where it has none such.
+  /// Returns the strategy of `fields` with splits computed by the CTAs of a
+  /// cluster, or null if unsupported.
   virtual StrategyAttrInterface
   getClusterSplit(const ScheduleFields &fields) const {
     return {};
   }
-  /// Whether each of them adds and stores some rows of the sum, rather than one
-  /// of them all.
+  /// Returns true if each CTA of the cluster adds and stores a part of the sum,
+  /// rather than a single CTA all of it.
   virtual bool distributesPartials() const { return false; }
-  /// Adds to `fields` what depends on the split of the reduction.
+  /// Sets fields that depend on the split.
   virtual void refineSplit(const MatmulProblem &problem,
                            ScheduleFields &fields) const {}
-  /// Calls `add` with each order in which a worker may go through the work
-  /// tiles of `fields` that is worth considering; `isPersistent` says that it
-  /// has several.
+  /// Calls `add` with each candidate order of work tiles; `isPersistent` is
+  /// true if a worker processes several.
   virtual void forEachLoop(const MatmulProblem &problem, ScheduleFields fields,
                            bool isPersistent, AddCandidate add) const;
 
   // Costs (docs/design/ScheduleModel.md).
 
-  /// Of shared memory in a step, or of threads between two slices of it.
+  /// Returns the cycles of a step in shared memory, or in threads between two
+  /// slices.
   virtual int64_t getPortCycles(const MatmulProblem &problem,
                                 const ScheduleFields &fields,
                                 const MatmulBuffers &buffers,
                                 const target::Rates &rates) const = 0;
-  /// Between the MMAs of two steps.
+  /// Returns the cycles between the MMAs of two steps.
   virtual int64_t getStepCycles(const MatmulProblem &problem,
                                 const ScheduleFields &fields,
                                 const MatmulBuffers &buffers,
                                 const target::Rates &rates) const;
-  /// What MMAs hold of the ring's stages, and no load has, on average: per
-  /// cent of a stage.
+  /// Returns the average part of the ring that MMAs hold, in per cent of a
+  /// stage.
   virtual int64_t getHeldPercent(const ScheduleFields &fields) const {
     return 0;
   }
-  /// What direct stores of elements of `bits` take, per cent of the time that
-  /// whole sectors of memory take.
+  /// Returns the time of direct stores of `bits`-bit elements, in per cent of
+  /// stores of whole sectors.
   virtual int64_t getDirectStorePercent(const MatmulProblem &problem,
                                         int64_t bits) const {
     return 100;
   }
-  /// Of the loop over the reduction, whose longest part takes `longest`.
+  /// Returns the cycles of the reduction loop, given its longest part.
   virtual int64_t getLoopCycles(const MatmulProblem &problem,
                                 const ScheduleFields &fields,
                                 int64_t longest) const;
-  /// Of kernels other than the matmul's.
+  /// Returns the cycles of additional kernels.
   virtual int64_t getOtherKernels(const MatmulProblem &problem,
                                   const ScheduleFields &fields,
                                   const Grid &grid, int64_t waves,
@@ -139,26 +136,24 @@ public:
 
   // --mx-explain.
 
-  /// What distinguishes its schedules beyond the fields that all have, in
-  /// words of few letters, each with a space before it.
+  /// Returns short words for the strategy's own fields, each with a leading
+  /// space.
   virtual std::string describe(const ScheduleFields &fields) const {
     return {};
   }
-  /// The roles of the registers of a schedule, in its order.
+  /// Returns the roles of a schedule's registers, in order.
   virtual llvm::ArrayRef<llvm::StringLiteral> getRoles() const;
 
   // Kernels.
 
   virtual std::unique_ptr<MainLoop>
   createMainLoop(MatmulKernel &kernel, WorkPolicy &work, OperandB &b) const = 0;
-  /// Builds all kernels of a matmul whose reduction no second kernel adds up,
-  /// and their launches.
+  /// Builds and launches all kernels of a matmul, except a reduction of splits.
   virtual void build(const ScheduledMatmul &matmul,
                      mlir::gpu::GPUModuleOp module) const;
 };
 
-/// A strategy with its attribute, its main loop and the instruction whose MMAs
-/// it takes.
+/// Base class of strategies, with attribute, main loop and MMA instruction.
 template <typename AttrT, typename MainLoopT,
           const target::MmaInstruction &Instruction>
 class StrategyOf : public Strategy {
@@ -182,7 +177,7 @@ public:
   }
 
 protected:
-  /// Its own fields of a schedule.
+  /// Returns the strategy's own schedule fields.
   static AttrT getOwn(const ScheduleFields &fields) {
     return llvm::cast<AttrT>(fields.strategy);
   }
@@ -192,23 +187,23 @@ protected:
 #include "Strategies.def"
 #undef MX_STRATEGY
 
-/// Adds the strategy of a plug-in to those of Strategies.def; it is asked after
-/// them, for all chips and operands, and lives as long as the process. At
-/// start-up, before anything is compiled.
+/// Registers a strategy of a plug-in, which is matched after Strategies.def,
+/// for all chips and operands. `strategy` must outlive all compilations. Call
+/// at start-up, before compiling.
 void registerStrategy(const Strategy &strategy);
 
-/// The strategy of `problem` that `attr` names, or null.
+/// Returns the strategy of `problem` that `attr` names, or null.
 const Strategy *lookupStrategy(const MatmulProblem &problem,
                                StrategyAttrInterface attr);
-/// The same of a schedule that names one of them.
+/// Returns the strategy of a schedule, which must be valid for `problem`.
 const Strategy &getStrategy(const MatmulProblem &problem,
                             const ScheduleFields &fields);
 
-/// Registers of a thread of each of `groups` warpgroups together.
+/// Returns the sum of the registers per thread over `groups` warpgroups.
 int64_t getRegistersOfWarpgroups(int64_t groups,
                                  const target::TargetInfo &target);
-/// Checks the registers of a kernel where `groups` warpgroups multiply and one
-/// loads, both with at least `least`.
+/// Checks registers for `groups` MMA warpgroups and a load warpgroup, with
+/// minima `least`.
 std::optional<ScheduleError> checkTwoRoles(const ScheduleFields &fields,
                                            int64_t groups,
                                            llvm::ArrayRef<int64_t> least,

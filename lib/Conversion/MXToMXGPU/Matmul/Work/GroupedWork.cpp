@@ -1,10 +1,6 @@
 //===- GroupedWork.cpp - Work tiles of expert groups ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-//
-// See the header.
-//
-//===----------------------------------------------------------------------===//
 
 #include "GroupedWork.h"
 #include "../../Builder/HostChecks.h"
@@ -34,7 +30,7 @@ void RowsWork::checkExperts() {
   requireAtMost(host, host.dim(matrices.out, 0), kMaxExtent, "rows of outs");
 }
 
-/// As many as suffice for any division of the rows.
+/// Returns tiles that suffice for any group sizes.
 Value RowsWork::getRowTiles(Value rows) {
   return host.packedTiles(rows, kScaleTileRows, op.getExpertOffsets());
 }
@@ -44,7 +40,8 @@ Value RowsWork::getColumnTiles(Value columns) {
                   host.ceilDiv(columns, kScaleTileRows));
 }
 
-/// Also enough for masked groups. Without rows there is no map to load them by.
+/// Returns tiles that also suffice for masked groups; 0 rows have no tensor
+/// map.
 Value RowsWork::getNumRowTiles() {
   Value rows = host.dim(matrices.a, 0);
   Value tiles =
@@ -67,7 +64,7 @@ OperandOrigin RowsWork::getOperands(ForEachWorkTileOp workTile) {
   Value rowTile = getRowTile(workTile);
   columnTile = body.add(columnTile,
                         body.mul(group, body.ceilDiv(columns, kScaleTileRows)));
-  // Matrices of packed weights begin with tiles of their own.
+  // Each matrix of packed weights starts a new tile.
   Value rowsOfB = columns;
   if (matmul.problem.isPackedB)
     rowsOfB = body.mul(body.ceilDiv(columns, kWeightTileRows),
@@ -79,7 +76,8 @@ Value RowsWork::getRowTile(ForEachWorkTileOp workTile) {
   return body.add(WorkPolicy::getRowTile(workTile), workTile.getGroup());
 }
 
-/// The rows of the group: the next row may belong to another group, or to none.
+/// Clamps to the rows of the expert group, since the next row may belong to
+/// another group or to none.
 Value RowsWork::getScaleRangeOfA(ForEachWorkTileOp workTile, Value number) {
   Value rows =
       arith::SubIOp::create(body, workTile.getEnd(), getFirstRow(workTile));
@@ -98,7 +96,7 @@ ResultRow RowsWork::getRow(ForEachWorkTileOp workTile, Value inTile) {
   return {own, clamp(own, resultRows), inMatrix, isPresent};
 }
 
-/// Where a group ends among the rows, a bulk store would write the next one's.
+/// Rejects bulk stores that would overwrite the next expert group.
 StoreOrigin RowsWork::getStoreOrigin(ForEachWorkTileOp workTile, Value inTile,
                                      Value column) {
   Value row = body.add(getFirstRow(workTile), inTile);
@@ -150,7 +148,7 @@ Value MaskedWork::getRowTile(ForEachWorkTileOp workTile) {
 }
 
 //===----------------------------------------------------------------------===//
-// The reduction
+// Reduction
 //===----------------------------------------------------------------------===//
 
 void ReductionWork::viewMatrices() {
@@ -163,7 +161,7 @@ void ReductionWork::checkExperts() {
   requireAtMost(host, host.dim(matrices.out, 0), kMaxExtent, "rows of outs");
 }
 
-/// Without rows there is no map to load them by.
+/// Returns 0 tiles for 0 rows, which have no tensor map.
 Value ReductionWork::getNumRowTiles() {
   Value rows = host.dim(matrices.a, 0);
   Value tiles = host.mul(host.ceilDiv(rows, schedule.getTileM()),

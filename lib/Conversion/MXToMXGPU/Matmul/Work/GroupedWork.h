@@ -1,8 +1,8 @@
-//===- GroupedWork.h - Work tiles of expert groups --------------*- C++ -*-===//
+//===- GroupedWork.h - Work tiles of expert groups ------------ -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Expert groups divide the rows or the reduction, or have their own matrices.
+// Expert groups divide the rows or the reduction, or own matrices.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,9 +13,9 @@
 
 namespace mx::mxgpu {
 
-/// A work tile has rows of one group, with the whole reduction; it says where
-/// they end instead. Scales of a group begin with a tile of their own, and so
-/// do those of its matrix b, whose rows lie below those of the groups before.
+/// Work tiles contain rows of a single expert group and the whole reduction;
+/// their range is that of the group's rows. The scales of each group, and of
+/// its stacked B matrix, start a new tile.
 class RowsWork : public WorkPolicy {
 public:
   explicit RowsWork(MatmulKernel &kernel) : WorkPolicy(kernel) {}
@@ -42,7 +42,7 @@ public:
 
 protected:
   mlir::Value getNumRowTiles() override;
-  /// A row as the epilogue region counts it.
+  /// Returns the row index for the epilogue region.
   virtual mlir::Value getRowInMatrix(ForEachWorkTileOp workTile,
                                      mlir::Value row) {
     return row;
@@ -51,8 +51,8 @@ protected:
   mlir::Value resultRows;
 };
 
-/// Each expert has the first rows of a matrix of its own, which has room for
-/// more. Matrices lie one below the other, and have whole tiles of scales.
+/// Each expert group owns the first rows of a padded matrix. Matrices are
+/// stacked, with whole scale tiles.
 class MaskedWork final : public RowsWork {
 public:
   explicit MaskedWork(MatmulKernel &kernel) : RowsWork(kernel) {}
@@ -70,12 +70,12 @@ public:
 private:
   mlir::Value getRowInMatrix(ForEachWorkTileOp workTile,
                              mlir::Value row) override;
-  /// Where the matrix of a group begins in A.
+  /// Returns the first row of the group's matrix in A.
   mlir::Value getMatrixRow(ForEachWorkTileOp workTile);
 };
 
-/// Each expert group has a segment of the reduction and a matrix of the result,
-/// one below the other. A work tile has a tile of one and its expert's segment.
+/// Each expert group owns a segment of the reduction and a stacked matrix of
+/// the result. A work tile is a tile of this matrix with the group's segment.
 class ReductionWork final : public DenseWork {
 public:
   explicit ReductionWork(MatmulKernel &kernel) : DenseWork(kernel) {}
@@ -83,11 +83,11 @@ public:
   llvm::StringRef getKernelName() const override { return "grouped_matmul"; }
   void viewMatrices() override;
   void checkExperts() override;
-  /// The matrix of a group ends before that of the next one.
+  /// Keeps matrices separate, so that bulk stores end at the last row of each.
   mlir::Value getStoredTensor() override { return op.getOut(); }
   void createScheduler(mlir::Value rows, mlir::Value columns,
                        mlir::Value workTiles) override;
-  /// Segments begin and end at multiples of their alignment.
+  /// Segments are aligned.
   int64_t getReductionMultiple() override { return kRaggedReductionAlign; }
   ResultRow getRow(ForEachWorkTileOp workTile, mlir::Value inTile) override;
   mlir::Value getRowEnd(ForEachWorkTileOp workTile) override {
@@ -100,7 +100,8 @@ public:
   mlir::Value getScaleRangeOfB(ForEachWorkTileOp workTile) override;
 
 private:
-  /// Each expert has as many windows as a matrix of `rows` rows has tiles.
+  /// Returns the table row of `tile`; each expert group has as many as a matrix
+  /// of `rows` rows has tiles.
   mlir::Value getWindow(ForEachWorkTileOp workTile, mlir::Value tile,
                         mlir::Value rows);
   mlir::Value getNumRowTiles() override;

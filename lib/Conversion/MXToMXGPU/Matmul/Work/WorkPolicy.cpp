@@ -1,8 +1,8 @@
-//===- WorkPolicy.cpp - How a matmul is divided into work tiles -----------===//
+//===- WorkPolicy.cpp - Division of matmuls into work tiles ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What all kinds of work have in common, and matmuls without experts.
+// Common part of all policies, and matmuls without expert groups.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,7 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 //===----------------------------------------------------------------------===//
-// What one matrix without experts needs
+// Defaults for one matrix
 //===----------------------------------------------------------------------===//
 
 std::pair<Value, Value> WorkPolicy::getReduction(ForEachWorkTileOp workTile) {
@@ -27,7 +27,7 @@ int64_t WorkPolicy::getReductionMultiple() {
 }
 
 //===----------------------------------------------------------------------===//
-// What all kinds of work share
+// Common part
 //===----------------------------------------------------------------------===//
 
 SmallVector<int64_t> WorkPolicy::getTile() const {
@@ -60,7 +60,7 @@ Value WorkPolicy::getRowTile(ForEachWorkTileOp workTile) {
   return body.div(getFirstRow(workTile), kScaleTileRows);
 }
 
-/// The table ends with the last tile.
+/// The table ends with the last tile, so `number` needs no clamping.
 Value WorkPolicy::getScaleRangeOfA(ForEachWorkTileOp workTile, Value number) {
   return body.add(getOperands(workTile).rowTile, number);
 }
@@ -84,7 +84,7 @@ Value WorkPolicy::clamp(Value row, Value end) {
 }
 
 //===----------------------------------------------------------------------===//
-// One matrix
+// Dense work
 //===----------------------------------------------------------------------===//
 
 Value DenseWork::getResultRow(ForEachWorkTileOp workTile) {
@@ -125,7 +125,7 @@ StoreOrigin DenseWork::getStoreOrigin(ForEachWorkTileOp workTile, Value inTile,
 }
 
 //===----------------------------------------------------------------------===//
-// Slices of the reduction
+// Split work
 //===----------------------------------------------------------------------===//
 
 void SplitWork::createScheduler(Value rows, Value columns, Value workTiles) {
@@ -142,7 +142,7 @@ Value SplitWork::getResultRow(ForEachWorkTileOp workTile) {
 }
 
 //===----------------------------------------------------------------------===//
-// CTAs of a cluster
+// Cluster work
 //===----------------------------------------------------------------------===//
 
 void ClusterWork::createScheduler(Value rows, Value columns, Value workTiles) {

@@ -1,21 +1,20 @@
-//===- WorkPolicy.h - How a matmul is divided into tiles --------*- C++ -*-===//
+//===- WorkPolicy.h - Division into work tiles ---------------- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A work tile is a tile of a result with all or some of the reduction. Kinds of
-// work differ in where the operands, the scales and the result of a work tile
-// begin, and in which rows of it exist:
+// A work tile is a tile of a result with all or part of the reduction. Policies
+// define where its operands, scales and result start and which rows exist:
 //
 //   DenseWork      one matrix
-//   SplitWork      the same; several work tiles share a tile of the result, and
-//                  each has a slice of the reduction
-//   ClusterWork    the same; the CTAs of a cluster share a work tile, and each
-//                  has a slice of the reduction
-//   RowsWork       expert groups of rows, each with its matrix b
-//   MaskedWork     expert groups that have the first rows of matrices
-//   ReductionWork  expert groups of the reduction, each with its result
+//   SplitWork      one matrix; several work tiles share a result tile, each
+//                  with a slice of the reduction
+//   ClusterWork    one matrix; the CTAs of a cluster share a work tile, each
+//                  with a slice of the reduction
+//   RowsWork       expert groups of rows, each with a B matrix
+//   MaskedWork     expert groups with the first rows of separate matrices
+//   ReductionWork  expert groups of the reduction, each with a result
 //
-// The last three are in GroupedWork.h.
+// GroupedWork.h defines the last three.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,85 +25,84 @@
 
 namespace mx::mxgpu {
 
-/// A row of the result that a thread of the epilogue has.
+/// A result row of an epilogue thread.
 struct ResultRow {
-  /// Its number, and that of the nearest row that exists.
+  /// Row index, and the index of the nearest existing row.
   mlir::Value own, clamped;
-  /// Its number in the matrix that the epilogue region sees.
+  /// Row index in the matrix for the epilogue region.
   mlir::Value inMatrix;
   mlir::Value isPresent;
 };
 
-/// Where what this CTA loads of a work tile begins: rows of A and of B, and the
-/// tiles of their scales.
+/// Start of a CTA's operands of a work tile: rows of A and B and their scale
+/// tiles.
 struct OperandOrigin {
   mlir::Value row, rowTile, column, columnTile;
 };
 
-/// Where rows of a work tile begin in the result's tensor map.
+/// Start of a work tile's rows in the result's tensor map.
 struct StoreOrigin {
   llvm::SmallVector<mlir::Value> coordinates;
-  /// Whether all rows of a staged tile are the work tile's; null if what is
-  /// beyond them lies outside the map.
+  /// Whether all rows of a staged tile belong to the work tile; null if other
+  /// rows are outside the map.
   mlir::Value hasAllRows;
 };
 
 class WorkPolicy : public KernelComponent {
 public:
-  // On the host.
+  // Host code.
 
   virtual llvm::StringRef getKernelName() const = 0;
-  /// Sees batches of matrices as one.
+  /// Stacks batches of matrices.
   virtual void viewMatrices() {}
-  /// Requires sizes of experts.
+  /// Requires the sizes of expert groups.
   virtual void checkExperts() {}
-  /// Tiles of scales of rows of A and of the result, and of B; null where the
-  /// rows of one matrix say it.
+  /// Scale tiles for rows of A and the result, and of B; null if the rows of a
+  /// single matrix determine them.
   virtual mlir::Value getRowTiles(mlir::Value rows) { return {}; }
   virtual mlir::Value getColumnTiles(mlir::Value columns) { return {}; }
-  /// Rows of a matrix of A where the kernel must know them, or null.
+  /// Returns the rows of a matrix of A if the kernel needs them, or null.
   virtual mlir::OpFoldResult getMatrixRows() { return {}; }
-  /// The result as bulk stores see it.
+  /// Returns the result in the form used by bulk stores.
   virtual mlir::Value getStoredTensor() { return matrices.out; }
-  /// As many work tiles as there are, or may be.
+  /// Returns an upper bound of the work tiles.
   mlir::Value getWorkTiles();
 
-  // In the kernel.
+  // Kernel code.
 
-  /// Makes the tile scheduler. `rows` and `columns` are those of the result
-  /// before rows are scattered; `workTiles` is the ring by which work tiles
-  /// come, or null.
+  /// Creates the tile scheduler. `rows` and `columns` are sizes before rows are
+  /// scattered; `workTiles` is the ring of work tiles, or null.
   virtual void createScheduler(mlir::Value rows, mlir::Value columns,
                                mlir::Value workTiles) = 0;
   TileSchedulerOp getScheduler() const { return scheduler; }
 
-  /// The first row of a work tile, and of A, that this CTA computes.
+  /// Returns the first row of A in this CTA's part of a work tile.
   mlir::Value getFirstRow(ForEachWorkTileOp workTile);
   virtual OperandOrigin getOperands(ForEachWorkTileOp workTile) = 0;
-  /// The tile of scales where those rows begin.
+  /// Returns the scale tile of those rows.
   virtual mlir::Value getRowTile(ForEachWorkTileOp workTile);
-  /// The rows of the scale-range tables (mxgpu.load_scale_range) that tell of
-  /// tile `number` of 128 rows of A that a work tile has, or of its last one if
-  /// it has no more, and of its rows of B.
+  /// Rows of the scale-range tables (mxgpu.load_scale_range) for tile `number`
+  /// of a work tile's rows of A, in tiles of 128 clamped to the last, and for
+  /// its rows of B.
   virtual mlir::Value getScaleRangeOfA(ForEachWorkTileOp workTile,
                                        mlir::Value number);
   virtual mlir::Value getScaleRangeOfB(ForEachWorkTileOp workTile);
-  /// The slice of the reduction that a work tile has.
+  /// Returns the reduction slice of a work tile.
   virtual std::pair<mlir::Value, mlir::Value>
   getReduction(ForEachWorkTileOp workTile);
-  /// Whether it has nothing to multiply.
+  /// Returns whether the reduction of a work tile is empty.
   virtual mlir::Value isEmpty(ForEachWorkTileOp workTile);
-  /// What all slices of the reduction are a multiple of, or kDynamic.
+  /// Returns a common divisor of all reduction slices, or kDynamic.
   virtual int64_t getReductionMultiple();
 
-  /// The row of the result that is row `inTile` of this CTA's share of a work
-  /// tile. A row that does not exist counts as the last one, so that whatever
-  /// is read exists.
+  /// Returns the result row for row `inTile` of this CTA's part of a work tile.
+  /// `clamped` refers to the last row if the row does not exist, so reads are
+  /// valid.
   virtual ResultRow getRow(ForEachWorkTileOp workTile, mlir::Value inTile) = 0;
-  /// The end of the rows that a work tile may write, as its first row is
-  /// counted.
+  /// Returns the end of the rows that a work tile may write, in the index space
+  /// of getFirstRow().
   virtual mlir::Value getRowEnd(ForEachWorkTileOp workTile) = 0;
-  /// For rows from `inTile` on.
+  /// Returns the origin of rows from `inTile` on.
   virtual StoreOrigin getStoreOrigin(ForEachWorkTileOp workTile,
                                      mlir::Value inTile,
                                      mlir::Value column) = 0;
@@ -112,24 +110,24 @@ public:
 protected:
   explicit WorkPolicy(MatmulKernel &kernel) : KernelComponent(kernel) {}
 
-  /// Tiles of rows that work tiles have, or may have.
+  /// Returns an upper bound of the row tiles.
   virtual mlir::Value getNumRowTiles() = 0;
   mlir::Value isBelow(mlir::Value row, mlir::Value end);
-  /// `row`, or the last one before `end`.
+  /// Returns `row`, or the last row before `end`.
   mlir::Value clamp(mlir::Value row, mlir::Value end);
   llvm::SmallVector<int64_t> getTile() const;
 
   TileSchedulerOp scheduler;
 };
 
-/// A batch of matrices as one, whose rows lie one below the other.
+/// Collapses a batch into a matrix of stacked rows.
 mlir::Value stackRows(KernelBuilder &host, mlir::Value batch);
 
 //===----------------------------------------------------------------------===//
-// Matmuls without experts
+// Matmuls without expert groups
 //===----------------------------------------------------------------------===//
 
-/// A work tile is a tile of the result and has the whole reduction.
+/// Work tiles are result tiles with the whole reduction.
 class DenseWork : public WorkPolicy {
 public:
   explicit DenseWork(MatmulKernel &kernel) : WorkPolicy(kernel) {}
@@ -145,14 +143,14 @@ public:
 
 protected:
   mlir::Value getNumRowTiles() override;
-  /// The row of the result where this CTA's share of a work tile begins.
+  /// Returns the first result row of this CTA's part of a work tile.
   virtual mlir::Value getResultRow(ForEachWorkTileOp workTile);
 
   mlir::Value resultRows;
 };
 
-/// Each work tile has a slice of the reduction. The results of the slices lie
-/// one below the other; SplitReduction.h adds them.
+/// Work tiles have slices of the reduction. Partial results are stacked;
+/// SplitReduction.h adds them.
 class SplitWork final : public DenseWork {
 public:
   explicit SplitWork(MatmulKernel &kernel) : DenseWork(kernel) {}
@@ -164,14 +162,14 @@ private:
   mlir::Value getResultRow(ForEachWorkTileOp workTile) override;
 };
 
-/// The CTAs of a cluster share a tile: each has a slice of the reduction.
+/// CTAs of a cluster share a tile, each with a slice of the reduction.
 class ClusterWork final : public DenseWork {
 public:
   explicit ClusterWork(MatmulKernel &kernel) : DenseWork(kernel) {}
 
   void createScheduler(mlir::Value rows, mlir::Value columns,
                        mlir::Value workTiles) override;
-  /// The whole reduction counts: other CTAs may have slices of it.
+  /// Considers the whole reduction, as other CTAs may have nonempty slices.
   mlir::Value isEmpty(ForEachWorkTileOp workTile) override;
 };
 

@@ -1,11 +1,9 @@
-//===- DefineArith.cpp - One meaning for what arith leaves open -----------===//
+//===- DefineArith.cpp - Definition of results that arith leaves open -----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// What docs/reference/Math.md says under "Arithmetic" is written out here, once
-// for all targets: each of them has its own answer where a number does not fit
-// an integer, for a division by 0 or a shift by too much, and its own NaN.
-//
+// Implements "Arithmetic" of docs/reference/Math.md. Targets differ for values
+// that do not fit an integer, for division by 0, for shifts by too much, and in
+// the bits of NaN.
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -29,10 +27,10 @@ namespace {
 using arith::CmpFPredicate;
 using arith::CmpIPredicate;
 
-/// The width of the integers that are exact in f32.
+/// Width of integers that are exact in f32.
 constexpr unsigned kFloatBits = 24;
-/// A number that becomes infinity in f16, whose largest one is 65504. Integers
-/// of 16 bits may be as large.
+/// Value that rounds to infinity in f16 (largest value 65504). 16-bit integers
+/// can reach it.
 constexpr double kBeyondF16 = 65535;
 constexpr unsigned kBitsBeyondF16 = 16;
 
@@ -41,14 +39,13 @@ bool isHalf(Type type) {
          getElementTypeOrSelf(type).isBF16();
 }
 
-/// `type` with other elements.
 Type withElements(Type type, Type element) {
   if (auto shaped = dyn_cast<ShapedType>(type))
     return shaped.clone(element);
   return element;
 }
 
-/// Builds what computes one result, of numbers and lists of numbers alike.
+/// Builds the definition of a scalar or elementwise result.
 class Definition {
 public:
   explicit Definition(Operation *op)
@@ -82,7 +79,7 @@ private:
     return make<arith::ConstantOp>(value);
   }
 
-  /// The constant that `value` is everywhere, if there is one.
+  /// Returns the scalar or splat constant of `value`, if constant.
   static std::optional<llvm::APInt> getConstant(Value value) {
     llvm::APInt constant;
     if (matchPattern(value, m_ConstantInt(&constant)))
@@ -94,7 +91,7 @@ private:
     return element.isIndex() ? IndexType::kInternalStorageBitWidth
                              : element.getIntOrFloatBitWidth();
   }
-  /// `op` goes on with another second operand, and its result is `other` where
+  /// Replaces the second operand of `op`, and selects `other` as the result if
   /// `isOther` holds.
   void replaceUnless(Value isOther, Value other) {
     builder.setInsertionPointAfter(op);
@@ -105,13 +102,13 @@ private:
 
   Operation *op;
   ImplicitLocOpBuilder builder;
-  Type type; ///< of the result
+  Type type; ///< type of the result
 };
 
 } // namespace
 
-/// Towards zero, saturated; NaN is 0. Only what fits is converted, everything
-/// else is replaced by 0 first and the limits are selected after.
+/// Rounds towards zero and saturates; NaN becomes 0. Values out of range are
+/// replaced by 0 before the conversion and by the limit after it.
 Value Definition::toInteger(Value x, bool isSigned) {
   if (isHalf(x.getType()))
     x = make<arith::ExtFOp>(withElements(x.getType(), builder.getF32Type()), x);
@@ -156,9 +153,9 @@ Value Definition::toInteger(Value x, bool isSigned) {
   return make<arith::SelectOp>(isSmall, smallest, number);
 }
 
-/// One rounding. For bf16 integers that an f32 does not hold are rounded to odd
-/// first, to 24 bits, so that the last one stands for all that was lost. (By
-/// way of f64 there would be as many conversions as canonicalization leaves.)
+/// Rounds once. For bf16, integers that are inexact in f32 are first rounded to
+/// odd at 24 bits, so that the last bit represents all lost bits.
+/// (Canonicalization would merge the conversions of a path through f64.)
 Value Definition::toHalf(Value x, bool isSigned) {
   Type integers = x.getType();
   unsigned width = getElementTypeOrSelf(integers).getIntOrFloatBitWidth();
@@ -173,7 +170,7 @@ Value Definition::toHalf(Value x, bool isSigned) {
       wide = keepRounding(wide);
     return make<arith::TruncFOp>(type, wide);
   };
-  // What an f32 rounds is beyond f16.
+  // Integers that f32 rounds are beyond f16.
   if (getElementTypeOrSelf(type).isF16())
     return convert(x);
   Value magnitude = isSigned ? make<math::AbsIOp>(x) : x;
@@ -189,7 +186,7 @@ Value Definition::toHalf(Value x, bool isSigned) {
   return convert(make<arith::SelectOp>(isExact, x, odd));
 }
 
-/// A signed i1 is 0 or -1, which LLVM makes 1 in bf16 for NVPTX.
+/// A signed i1 is 0 or -1, which LLVM converts to 1 in bf16 for NVPTX.
 Value Definition::fromBool(Value x, bool isSigned) {
   const llvm::fltSemantics &semantics =
       cast<FloatType>(getElementTypeOrSelf(type)).getFloatSemantics();
@@ -199,9 +196,9 @@ Value Definition::fromBool(Value x, bool isSigned) {
   return make<arith::SelectOp>(x, yes, no);
 }
 
-/// Two roundings that are stated stay two: `x` is a converted integer, and
-/// canonicalization would convert it to the result's type at once. Nor does
-/// LLVM ask, where it does the same, whether the number is beyond f16.
+/// Keeps two explicit roundings. `x` is a converted integer, and
+/// canonicalization would convert it directly to the result type. LLVM does the
+/// same without checking the range of f16.
 Value Definition::keepRounding(Value x) {
   if (!getElementTypeOrSelf(type).isF16())
     return make<math::CopySignOp>(x, x);
@@ -217,14 +214,14 @@ Value Definition::keepRounding(Value x) {
   return make<arith::MinimumFOp>(make<arith::MaximumFOp>(x, least), most);
 }
 
-/// The bits of a number, of every NaN those of one.
+/// Returns the bits of x with a canonical NaN.
 Value Definition::getBits(Value x) {
   Type element = getElementTypeOrSelf(x.getType());
   unsigned width = element.getIntOrFloatBitWidth();
   Type integers = withElements(x.getType(), builder.getIntegerType(width));
   Value bits = make<arith::BitcastOp>(integers, x);
   llvm::APInt largest = llvm::APInt::getSignedMaxValue(width);
-  Value nan = constant(integers, largest); // no sign, and all other bits
+  Value nan = constant(integers, largest); // all bits but the sign
   Value infinity = constant(
       integers,
       llvm::APFloat::getInf(cast<FloatType>(element).getFloatSemantics())
@@ -238,9 +235,9 @@ Value Definition::getPositiveNaN(Value x) {
   return make<arith::BitcastOp>(x.getType(), getBits(x));
 }
 
-/// By 0 all bits of the quotient are ones and the rest is the dividend; the
-/// least number by -1 is itself, and leaves nothing (as RISC-V has it). Neither
-/// is divided: hosts stop there.
+/// Division by 0 returns all ones and the dividend as remainder. The minimum
+/// divided by -1 returns itself with remainder 0 (as in RISC-V). Neither is
+/// executed, because hosts trap.
 void Definition::guardDivision(bool isSigned, bool isRemainder) {
   Value a = op->getOperand(0), b = op->getOperand(1);
   std::optional<llvm::APInt> divisor = getConstant(b);
@@ -264,7 +261,7 @@ void Definition::guardDivision(bool isSigned, bool isRemainder) {
   replaceUnless(isZero, isRemainder ? a : ones);
 }
 
-/// By the width or more every bit is shifted out.
+/// Shifts by at least the width shift out all bits.
 void Definition::guardShift(bool isArithmetic) {
   Value by = op->getOperand(1);
   unsigned width = getWidth();
@@ -274,7 +271,7 @@ void Definition::guardShift(bool isArithmetic) {
   Value most = constant(type, llvm::APInt(width, width - 1));
   op->setOperand(1, make<arith::MinUIOp>(by, most));
   if (isArithmetic)
-    return; // the sign is all that is left
+    return; // only the sign remains
   Value isTooMuch = make<arith::CmpIOp>(CmpIPredicate::ugt, by, most);
   replaceUnless(isTooMuch, constant(type, llvm::APInt::getZero(width)));
 }
@@ -293,13 +290,13 @@ struct DefineArith final : mx::impl::MXDefineArithBase<DefineArith> {
       takeFlags(op);
       if (failed(verifyRounding(op)))
         return signalPassFailure();
-      // Tensors are computed number by number before anything is lowered.
+      // Operations on tensors are decomposed to scalars by other passes.
       if (op->getNumResults() && !isa<TensorType>(op->getResult(0).getType()))
         define(op);
     }
   }
 
-  /// Flags permit other bits, and nothing says where they would be taken up.
+  /// Fast-math flags permit different bits, and targets use them differently.
   static void takeFlags(Operation *op) {
     if (isa<arith::ExtFOp, arith::TruncFOp>(op))
       op->removeAttr("fastmath");
@@ -336,7 +333,7 @@ struct DefineArith final : mx::impl::MXDefineArithBase<DefineArith> {
       return getElementTypeOrSelf(op->getOperand(0).getType())
           .getIntOrFloatBitWidth();
     };
-    // Integers that an f32 does not hold, or f16 has no number for.
+    // Integers that are inexact in f32, or overflow f16.
     auto isRoundedTwice = [&](Operation *op) {
       Type to = getElementTypeOrSelf(op->getResult(0).getType());
       return (to.isBF16() && getWidth(op) > kFloatBits) ||
@@ -395,8 +392,8 @@ struct DefineArith final : mx::impl::MXDefineArithBase<DefineArith> {
 //===----------------------------------------------------------------------===//
 // Roundings
 //
-// Arithmetic on f16 and bf16 is rounded to its type after every operation, on
-// all paths; extf(truncf(x)) is x only where flags allow it.
+// f16 and bf16 arithmetic rounds after every operation on all paths;
+// extf(truncf(x)) is x only if flags permit it.
 //===----------------------------------------------------------------------===//
 
 namespace {

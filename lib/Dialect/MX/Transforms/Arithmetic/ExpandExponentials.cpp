@@ -1,12 +1,9 @@
 //===- ExpandExponentials.cpp - exp, sigmoid, erf and erfc ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// e^x = 2^k * 2^f with k = round(x * log2(e)) and |f| <= 1/2, the second factor
-// by a polynomial, the first from bits. Nothing branches, rounds to integers by
-// an instruction of its own, or needs a case for NaN: clamps keep them, and all
-// that follows is arithmetic on floats.
-//
+// Computes e^x as 2^k * 2^f with k = round(x * log2(e)) and |f| <= 1/2: 2^k
+// from its bits, 2^f by a polynomial. Sequences need no branches, no
+// conversions to integers and no special cases for NaN, which clamps preserve.
 //===----------------------------------------------------------------------===//
 
 #include "MathSequence.h"
@@ -18,31 +15,31 @@ using namespace mx;
 
 namespace {
 
-/// Adding it rounds to an integer, which then stands in the low bits: the last
-/// of a number of this size counts as one.
+/// Adding this value rounds to an integer in the low bits, because its ulp is
+/// 1.
 constexpr float kRound = 0x1.8p+23f;
 
-/// 2^f = 1 + f * (c[0] + f * (c[1] + ...)) on [-1/2, 1/2]: least largest
-/// relative error, then a search among neighbours of the rounded coefficients.
+/// 2^f = 1 + f * (c[0] + f * (c[1] + ...)) on [-1/2, 1/2]: minimax relative
+/// error, then a search among neighbours of the rounded coefficients.
 constexpr float kSixTerms[] = {0x1.62e43p-1f,   0x1.ebfbdcp-3f,
                                0x1.c6aefep-5f,  0x1.3b2c7ep-7f,
                                0x1.5f3e52p-10f, 0x1.41fbbep-13f};
-/// Off by 0.77 * 2^-23 at most: less than the roundings of a sigmoid.
+/// Error of at most 0.77 * 2^-23, below the roundings of a sigmoid.
 constexpr float kFiveTerms[] = {0x1.62e42ap-1f, 0x1.ebf9c8p-3f, 0x1.c6b754p-5f,
                                 0x1.3cea6p-7f, 0x1.5bb8dp-10f};
 
-/// Beyond it exp is 0 or infinite in f32, and half of k still is an exponent.
+/// Beyond this limit exp is 0 or infinite in f32. Up to it k / 2 is a valid
+/// exponent.
 constexpr float kExpLimit = 104.0f;
 constexpr float kExp2Limit = 151.0f;
 
-/// Up to it 2^k is normal and 1 + e^-x has a normal reciprocal.
+/// Up to this limit 2^k is normal and 1 + e^-x has a normal reciprocal.
 constexpr float kSigmoidLimit = 87.0f;
-/// That reciprocal at -kSigmoidLimit: subtracted, it makes what lies beyond the
-/// limit zero and changes no result above 2^-100.
+/// 1 / (1 + e^kSigmoidLimit). Subtracting it returns 0 beyond the limit and
+/// changes no result above 2^-100.
 constexpr float kSigmoidAtLimit = 0x1.666d0ep-126f;
 
-/// exp(`sign` * x) as 2^k * 2^f; the bits of `rounded` are those of kRound plus
-/// k.
+/// exp(`sign` * x) as 2^k * 2^f; `rounded` has the bits of kRound plus k.
 struct SplitExponent {
   Value rounded, fraction;
 };
@@ -58,7 +55,7 @@ static SplitExponent split(Sequence &s, Value x, float sign) {
   return {s.toBits(rounded), fraction};
 }
 
-/// The same of 2^x, whose fraction is exact.
+/// Splits 2^x; the fraction is exact.
 static SplitExponent splitBinary(Sequence &s, Value x) {
   Value rounded = s.add(x, s.number(kRound));
   return {s.toBits(rounded), s.sub(x, s.sub(rounded, s.number(kRound)))};
@@ -69,8 +66,8 @@ static Value powerOfFraction(Sequence &s, Value fraction,
   return s.fma(s.polynomial(fraction, terms), fraction, s.number(1.0f));
 }
 
-/// Half of k twice, since 2^k may be less or more than any number: exact but
-/// for the last multiplication, which may underflow or overflow.
+/// Multiplies by 2^(k / 2) twice, because 2^k may be out of range. Exact except
+/// for underflow or overflow of the last multiplication.
 static Value scale(Sequence &s, Value power, Value rounded) {
   Value half = s.shiftRightSigned(rounded, s.bits(1));
   Value otherHalf = s.subBits(rounded, half);
@@ -78,7 +75,6 @@ static Value scale(Sequence &s, Value power, Value rounded) {
   return s.mul(scaled, s.powerOfTwo(otherHalf));
 }
 
-/// Whether the sequences are for this type.
 static bool isF32(Type type) {
   return getElementTypeOrSelf(type).isF32() &&
          isa<Float32Type, VectorType>(type);
@@ -93,7 +89,7 @@ static Value emitSigmoid(Sequence &s, Value x) {
   return s.sub(reciprocal, s.number(kSigmoidAtLimit));
 }
 
-/// The x of 1 + exp(-x).
+/// Returns the x of 1 + exp(-x).
 static Value matchOnePlusExpOfMinus(Value sum) {
   auto add = sum.getDefiningOp<arith::AddFOp>();
   if (!add)
@@ -142,20 +138,20 @@ Value mx::emitSmallPower(Sequence &s, Value y) {
 //===----------------------------------------------------------------------===//
 // Error functions
 //
-// erf is odd, and 1 - erfc(|x|) from 1 on, where erfc is a power of 2 of a
-// polynomial. erfc, which may be far less than erf's last bit, is computed in
-// f64.
+// erf is odd, and equals 1 - erfc(|x|) from 1 on, with erfc as a power of 2 of
+// a polynomial. erfc, which may be much smaller than an ulp of erf, is computed
+// in f64.
 //===----------------------------------------------------------------------===//
 
-/// erf(x) = x + x * N(x^2) up to 1, log2(erfc(x)) = F(x) from 1 to 4: least
-/// largest error relative to erf, the coefficients rounded one after another.
+/// erf(x) = x + x * N(x^2) up to 1, log2(erfc(x)) = F(x) from 1 to 4: minimax
+/// error relative to erf, coefficients rounded successively.
 constexpr float kNear[] = {0x1.06eba8p-3f,  -0x1.81273ep-2f, 0x1.ce2ce6p-4f,
                            -0x1.b7f71ap-6f, 0x1.53f224p-8f,  -0x1.a3515ep-11f,
                            0x1.4772p-14f};
 constexpr float kFar[] = {-0x1.025e0cp-11f, -0x1.a04486p+0f, -0x1.d75f54p-1f,
                           -0x1.30a442p-3f,  0x1.021736p-5f,  -0x1.16b008p-8f,
                           0x1.19eeb4p-12f};
-/// From here on erf is 1 in f32.
+/// Above this limit erf rounds to 1 in f32.
 constexpr float kErfLimit = 4.0f;
 
 /// erfc(a) = exp(-a^2) / (1 + 2 a) * C((a - 3) / (a + 3)) on [0, 11].
@@ -165,7 +161,7 @@ constexpr double kErfc[] = {
     -0x1.8574da9aafb04p-6,  0x1.4b8fd4f95186dp-9,   0x1.ef2edd848ca5cp-10,
     -0x1.99543b307edd0p-11, -0x1.bfebab5f8e42ep-14, 0x1.09204a1024fe2p-13,
     0x1.341848d3ca32ap-17,  -0x1.415d1650210dap-16, -0x1.3ce7230cf8607p-18};
-/// From here on erfc is less than half of the least f32.
+/// Above this limit erfc is less than half the smallest f32.
 constexpr float kErfcLimit = 11.0f;
 
 Value mx::emitErf(Sequence &s, ValueRange operands) {
@@ -180,7 +176,7 @@ Value mx::emitErf(Sequence &s, ValueRange operands) {
 Value mx::emitErfc(Sequence &s, ValueRange operands) {
   Value x = s.widen(s.clamp(operands[0], kErfcLimit)), a = s.magnitude(x);
   Value three = s.wideNumber(3.0), one = s.wideNumber(1.0);
-  // One division for 1 / (a + 3) and 1 / (1 + 2 a).
+  // A single division yields both 1 / (a + 3) and 1 / (1 + 2 a).
   Value sum = s.add(a, three), under = s.fma(a, s.wideNumber(2.0), one);
   Value reciprocal = s.div(one, s.mul(sum, under));
   Value t = s.mul(s.mul(s.sub(a, three), under), reciprocal);

@@ -1,10 +1,8 @@
 //===- ExpandLogarithms.cpp - Logarithms, powers and roots ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// x = 2^k * m with m between sqrt(1/2) and sqrt(2), from the bits. The two
+// Splits x = 2^k * m by its bits, with m between sqrt(1/2) and sqrt(2). The
 // terms of log(x) = k * log(2) + log(m) never cancel by more than half.
-//
 //===----------------------------------------------------------------------===//
 
 #include "MathSequence.h"
@@ -15,12 +13,12 @@ using namespace mx;
 
 namespace {
 
-/// The bits of sqrt(1/2), rounded.
+/// Bits of sqrt(1/2), rounded.
 constexpr int32_t kSqrtHalf = 0x3F3504F3;
 constexpr int64_t kWideSqrtHalf = 0x3FE6A09E667F3BCD;
 
-/// log(1 + f) = f + f^2 L(f); log2(1 + f) the same with f / log(2) for f. Least
-/// largest relative error, the coefficients rounded one after another.
+/// log(1 + f) = f + f^2 L(f); log2(1 + f) likewise with f / log(2) for f.
+/// Minimax relative error, coefficients rounded successively.
 constexpr float kLog[] = {-0x1p-1f,        0x1.555554p-2f,  -0x1.000228p-2f,
                           0x1.99a038p-3f,  -0x1.54718ap-3f, 0x1.22d4b2p-3f,
                           -0x1.0d8634p-3f, 0x1.056eb6p-3f,  -0x1.38ba6ep-4f};
@@ -30,7 +28,7 @@ constexpr float kLog2[] = {-0x1.71547p-1f,  0x1.ec7094p-2f,  -0x1.715adap-2f,
                            0x1.075a4p-7f};
 constexpr float kLn2 = 0x1.62e43p-1f;
 
-/// log(m) = s * (2 + s^2 * W(s^2)) where s = (m - 1) / (m + 1).
+/// log(m) = s * (2 + s^2 * W(s^2)) with s = (m - 1) / (m + 1).
 constexpr double kWideLog[] = {0x1.5555555555592p-1, 0x1.999999997ff0bp-2,
                                0x1.24924941e3467p-2, 0x1.c71c5211b23e9p-3,
                                0x1.74663daeef2b0p-3, 0x1.39a1cfaf3e450p-3,
@@ -53,7 +51,7 @@ Normalized normalize(Sequence &s, Value x) {
   return {s.toNumber(s.subBits(k, less)), s.sub(m, s.number(1.0f))};
 }
 
-/// -infinity of zeros, NaN of what is less; infinity and NaN of themselves.
+/// Returns -infinity for zeros, NaN for negative x, and x for infinity and NaN.
 Value fixSpecials(Sequence &s, Value result, Value x) {
   Value zero = s.numberLike(x, 0.0), infinity = s.numberLike(x, kInfinity);
   Value none = s.numberLike(x, std::numeric_limits<double>::quiet_NaN());
@@ -62,8 +60,7 @@ Value fixSpecials(Sequence &s, Value result, Value x) {
   return s.select(s.less(x, zero), none, result);
 }
 
-/// log(1 + x): what rounding the sum leaves out does not count where x is at
-/// least 2^-20.
+/// log(1 + x). For |x| >= 2^-20 the rounding error of the sum is negligible.
 Value emitWideLog1p(Sequence &s, Value x) {
   Value large = emitWideLog(s, s.add(x, s.wideNumber(1.0)));
   Value small = s.fma(s.mul(x, x), s.wideNumber(-0.5), x);
@@ -116,12 +113,13 @@ Value mx::emitLog1p(Sequence &s, ValueRange operands) {
 //===----------------------------------------------------------------------===//
 // Powers and roots
 //
-// x^y = exp(y * log|x|) in f64, and the cases that IEEE 754 and C list for pow.
+// x^y = exp(y * log|x|) in f64, plus the special cases of pow in IEEE 754 and
+// C.
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// y, and whether it is an integer, and an odd one.
+/// y and its classification.
 struct Exponent {
   Value value, isInteger, isOdd;
 };
@@ -140,23 +138,23 @@ Value emitPower(Sequence &s, Value x, const Exponent &y) {
   Value none = s.number(std::numeric_limits<float>::quiet_NaN());
   Value size = s.magnitude(x);
   Value exponent = s.mul(y.value, emitWideLog(s, s.widen(size)));
-  // Beyond these the result is 0 or infinite. NaN stays.
+  // Beyond these the result is 0 or infinite. NaN is unchanged.
   Value high = s.wideNumber(200.0), low = s.wideNumber(-200.0);
   exponent = s.select(s.less(high, exponent), high, exponent);
   exponent = s.select(s.less(exponent, low), low, exponent);
   Value power = s.narrow(emitWideExp(s, exponent));
 
-  // Negative numbers have powers to integers only.
+  // Negative x only have integer powers.
   Value isNegative = arith::CmpIOp::create(s, arith::CmpIPredicate::slt,
                                            s.toBits(x), s.bits(0));
   power = s.select(s.andBits(isNegative, y.isOdd), s.negate(power), power);
   Value isBelow = s.andBits(s.less(x, zero), s.less(size, infinity));
   Value hasNone = s.andBits(isBelow, isNot(s, y.isInteger));
   power = s.select(hasNone, none, power);
-  // What is asked for most.
+  // The most frequent power.
   Value isSquare = s.equal(y.value, s.wideNumber(2.0));
   power = s.select(isSquare, s.mul(x, x), power);
-  // 1 to any exponent, also NaN; anything to 0; -1 to an infinite one.
+  // 1 to any exponent, also NaN; anything to 0; -1 to +-infinity.
   Value endless = s.wideNumber(std::numeric_limits<double>::infinity());
   Value isOne =
       s.andBits(s.equal(size, one), s.equal(s.magnitude(y.value), endless));
@@ -169,7 +167,7 @@ Value emitPower(Sequence &s, Value x, const Exponent &y) {
 
 Value mx::emitPowf(Sequence &s, ValueRange operands) {
   Value x = operands[0], y = operands[1];
-  // The general sequence gives this where y is 2, known or not.
+  // The general sequence returns the same for y = 2.
   auto widened = y.getDefiningOp<arith::ExtFOp>();
   APFloat constant(0.0f);
   if (matchPattern(widened ? widened.getIn() : y, m_ConstantFloat(&constant)) &&
@@ -197,8 +195,8 @@ Value mx::emitRsqrt(Sequence &s, ValueRange operands) {
   return s.div(s.number(1.0f), s.sqrt(operands[0]));
 }
 
-/// A third of the exponent, then t * (2 x + t^3) / (x + 2 t^3) twice (Halley):
-/// from 5 bits to 16, and to 47.
+/// Divides the exponent by 3, then iterates t * (2 x + t^3) / (x + 2 t^3) twice
+/// (Halley): from 5 bits to 16, and to 47.
 Value mx::emitCbrt(Sequence &s, ValueRange operands) {
   Value x = s.widen(operands[0]), size = s.magnitude(x);
   Value half = s.wideBits(32);
@@ -212,7 +210,7 @@ Value mx::emitCbrt(Sequence &s, ValueRange operands) {
         s.div(s.add(s.add(size, size), cube), s.add(size, s.add(cube, cube)));
     t = s.mul(t, ratio);
   }
-  // Zeros, infinities and NaN are themselves.
+  // Zeros, infinities and NaN are returned unchanged.
   Value infinity = s.wideNumber(std::numeric_limits<double>::infinity());
   Value isOrdinary =
       s.andBits(s.less(s.wideNumber(0.0), size), s.less(size, infinity));

@@ -1,11 +1,9 @@
 //===- ExpandMath.cpp - Transcendental functions as IEEE operations -------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Libraries and approximate instructions differ from target to target in the
-// last bits. Expansions, applied once for all targets, do not. The table says
-// which functions there are; docs/reference/Math.md what they are worth.
-//
+// Libraries and approximate instructions differ between targets in the last
+// bits. These expansions are shared by all targets. docs/reference/Math.md
+// documents their errors.
 //===----------------------------------------------------------------------===//
 
 #include "MathSequence.h"
@@ -28,22 +26,18 @@ namespace mx {
 
 namespace {
 
-//===----------------------------------------------------------------------===//
-// The table
-//===----------------------------------------------------------------------===//
-
-/// Eigen's, by a pattern of upstream's that runs last.
+/// Left to Eigen's sequence in an upstream pattern, which runs last.
 Value emitTanh(Sequence &s, ValueRange operands) {
   return math::TanhOp::create(s, operands[0]);
 }
 
-/// Halves away from zero: what is cut off is exact.
+/// Rounds halves away from zero; the fraction is exact.
 Value emitRound(Sequence &s, ValueRange operands) {
   Value x = operands[0], whole = math::TruncOp::create(s, x);
   Value rest = s.magnitude(s.sub(x, whole));
   Value isMore = s.less(rest, s.numberLike(x, 0.5));
   Value step = s.select(isMore, s.numberLike(x, 0.0), s.numberLike(x, 1.0));
-  // Infinities have no rest.
+  // The fraction of an infinity is NaN.
   Value isFinite = s.equal(rest, rest);
   Value rounded = s.add(whole, s.withSignOf(step, x));
   return s.withSignOf(s.select(isFinite, rounded, s.add(x, x)), x);
@@ -73,7 +67,7 @@ Value emitIsNormal(Sequence &s, ValueRange operands) {
   return s.andBits(isFinite, isNotLess);
 }
 
-/// In what type a function is computed.
+/// Type in which a function is computed.
 enum class In { F32, ItsType };
 
 struct Function {
@@ -115,7 +109,7 @@ constexpr Function kFunctions[] = {
     {"tanh", emitTanh},
 };
 
-/// What every target computes to the last bit.
+/// Functions that every target computes exactly.
 constexpr StringLiteral kExact[] = {"absf",  "ceil",     "copysign", "floor",
                                     "fma",   "isfinite", "isnan",    "sqrt",
                                     "trunc", "roundeven"};
@@ -129,17 +123,13 @@ const Function *findFunction(Operation *op) {
   return it == std::end(kFunctions) ? nullptr : it;
 }
 
-//===----------------------------------------------------------------------===//
-// What is taken
-//===----------------------------------------------------------------------===//
-
 bool isFloat(Value value) {
   return isa<FloatType>(getElementTypeOrSelf(value));
 }
 
 bool isSincos(Operation *op) { return isa<math::SincosOp>(op); }
 
-/// Whether `op` is for this pass at all.
+/// Returns true for float functions of math that are not exact.
 bool isFunction(Operation *op) {
   return isa_and_present<math::MathDialect>(op->getDialect()) &&
          llvm::any_of(op->getOperands(), isFloat) &&
@@ -176,11 +166,7 @@ LogicalResult verify(Operation *op) {
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Rewrites
-//===----------------------------------------------------------------------===//
-
-/// The same operation on the elements of tensors, in a linalg.generic.
+/// Rewrites an operation on tensors as a linalg.generic on elements.
 Operation *moveToElements(RewriterBase &rewriter, Operation *op) {
   Location loc = op->getLoc();
   SmallVector<OpFoldResult> sizes =
@@ -238,7 +224,7 @@ struct ExpandMath final : mx::impl::MXExpandMathBase<ExpandMath> {
   }
 
   void runOnOperation() override {
-    // Sequences of scalars and upstream's patterns take vectors apart.
+    // Scalar sequences and upstream patterns unroll vectors.
     if (failed(verifyVectorSizes(getOperation(), kMaxHostVector)))
       return signalPassFailure();
     if (failed(expandSigmoids()) || failed(expandFunctions()) ||
@@ -247,7 +233,7 @@ struct ExpandMath final : mx::impl::MXExpandMathBase<ExpandMath> {
   }
 
 private:
-  // Constants that are folded would be those of the host's library.
+  // Folding would use the host's math library.
   static GreedyRewriteConfig getConfig() {
     GreedyRewriteConfig config;
     config.enableFolding(false);

@@ -1,12 +1,10 @@
-//===- ExpandTrigonometry.cpp - sin, atan, sinh, asinh and their kin ------===//
+//===- ExpandTrigonometry.cpp - Trigonometric and hyperbolic functions ----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// A large angle is reduced by multiplying its 24 bits with the bits of 2/pi
-// that matter for its exponent, as integers (Payne and Hanek): exact enough for
-// every number of f32. Others are reduced by pi / 2 in terms (Cody and Waite).
-// The inverses are all of one atan2 in f64.
-//
+// Large angles are reduced exactly by an integer product of the 24-bit
+// significand and the bits of 2/pi selected by the exponent (Payne and Hanek).
+// Other angles are reduced by pi / 2 in several terms (Cody and Waite). All
+// inverse functions use an atan2 in f64.
 //===----------------------------------------------------------------------===//
 
 #include "MathSequence.h"
@@ -16,13 +14,13 @@ using namespace mx;
 
 namespace {
 
-/// 2/pi, most significant bits first, after 32 bits of its whole part.
+/// 2/pi, most significant bits first, after 32 bits of its integer part.
 constexpr uint32_t kTwoOverPi[] = {0,          0xA2F9836E, 0x4E441529,
                                    0xFC2757D1, 0xF534DDC0, 0xDB629599,
                                    0x3C439041, 0xFE5163AB};
 
-/// Up to it a quotient by pi / 2 is an integer of 17 bits, and pi / 2 in three
-/// terms is enough: the first times it leaves an exact difference.
+/// Up to this limit the quotient by pi / 2 is an integer of 17 bits, and three
+/// terms of pi / 2 suffice: subtracting the first multiple is exact.
 constexpr float kLarge = 0x1p+16f;
 constexpr float kHalfPiTerms[] = {0x1.921fbp+0f, 0x1.5110b4p-22f,
                                   0x1.846988p-48f};
@@ -33,7 +31,7 @@ constexpr double kPi = 0x1.921fb54442d18p+1;
 constexpr double kHalfPi = 0x1.921fb54442d18p+0;
 
 /// sin(r) = r + r^3 S(r^2), cos(r) = 1 - r^2 / 2 + r^4 C(r^2) up to pi / 4:
-/// least largest relative error, the coefficients rounded one after another.
+/// minimax relative error, coefficients rounded successively.
 constexpr float kSin[] = {-0x1.555556p-3f, 0x1.111174p-7f, -0x1.a05954p-13f,
                           0x1.7c2c4ep-19f};
 constexpr float kCos[] = {-0x1p-1f, 0x1.55554ap-5f, -0x1.6c0c28p-10f,
@@ -55,19 +53,18 @@ constexpr double kAtan[] = {
     0x1.2558950964934p-5,  -0x1.7bb0dcf215774p-6, 0x1.8534428788361p-7,
     -0x1.20e49c1c847f1p-8, 0x1.0fbdc2817ec0fp-10, -0x1.e19d970de60abp-14};
 
-/// |x| = (4 n + quadrant) * pi/2 + remainder, the remainder at most pi/4 in
-/// magnitude.
+/// x| = (4 n + quadrant) * pi/2 + remainder, |remainder| <= pi/4.
 struct Angle {
   Value quadrant, remainder;
 };
 
-/// The 128 bits of 2/pi from bit `offset` of the list, as four words.
+/// Returns the 128 bits of 2/pi from bit `offset` on as four words.
 SmallVector<Value> selectWords(Sequence &s, Value offset) {
   SmallVector<Value> words;
   for (uint32_t word : kTwoOverPi)
     words.push_back(s.bits(word));
-  // By four words, by two, by one, as the offset's bits say; the first four and
-  // those that will take their places.
+  // Shifts by four, two and one words, as the bits of the offset select, and
+  // keeps the words for later steps.
   for (int step : {4, 2, 1}) {
     Value stays = s.isZero(s.andBits(offset, s.bits(32 * step)));
     for (int i = 0, count = 3 + step; i < count; ++i)
@@ -78,8 +75,8 @@ SmallVector<Value> selectWords(Sequence &s, Value offset) {
   return words;
 }
 
-/// Of 0 <= x <= kLarge, and NaN: k = round(x * 2/pi), x - k * pi/2. What is
-/// added to round leaves k in the low bits.
+/// For 0 <= x <= kLarge, and NaN: k = round(x * 2/pi), x - k * pi/2. The
+/// rounding constant leaves k in the low bits.
 template <typename T>
 Angle reduceSmall(Sequence &s, Value x, ArrayRef<T> terms, double toInteger) {
   Value rounded = s.fma(x, s.numberLike(x, T(kTwoOverPiRounded)),
@@ -91,13 +88,13 @@ Angle reduceSmall(Sequence &s, Value x, ArrayRef<T> terms, double toInteger) {
   return {s.toBits(rounded), remainder};
 }
 
-/// Of any x > 1, and infinity, by the bits of 2/pi. The remainder is of f64.
+/// For any x > 1, and infinity, by the bits of 2/pi. The remainder is f64.
 Angle reduceLarge(Sequence &s, Value absolute) {
   Value bits = s.toBits(absolute);
   Value significand =
       s.orBits(s.andBits(bits, s.bits(0x007FFFFF)), s.bits(0x00800000));
-  // x is significand * 2^(e - 150). Bits of 2/pi before number e - 151 make
-  // multiples of 4 of it; number -31 is the first of the list.
+  // x is significand * 2^(e - 150). Bits of 2/pi before bit e - 151 contribute
+  // multiples of 4; the list starts with bit -31.
   Value offset = s.subBits(s.shiftRight(bits, s.bits(23)), s.bits(151 - 31));
   SmallVector<Value> words = selectWords(s, offset);
   Value shift = s.widenBits(s.andBits(offset, s.bits(31)));
@@ -107,7 +104,8 @@ Angle reduceLarge(Sequence &s, Value absolute) {
                           s.widenBits(words[i + 1]));
     return s.shiftRight(s.shiftLeft(pair, shift), half);
   };
-  // The upper 64 of the product's last 96 bits: two count quadrants.
+  // Upper 64 of the last 96 bits of the product; the top two bits count
+  // quadrants.
   Value factor = s.widenBits(significand);
   Value upper = s.shiftLeft(s.mulBits(factor, getWord(0)), half);
   Value middle = s.mulBits(factor, getWord(1));
@@ -125,7 +123,7 @@ Angle reduceLarge(Sequence &s, Value absolute) {
           s.select(s.less(absolute, infinity), remainder, none)};
 }
 
-/// With a remainder of f32, rounded. Large angles take a branch.
+/// Reduces with an f32 remainder. Large angles take a branch.
 Angle reduce(Sequence &s, Value x) {
   Value absolute = s.magnitude(x);
   Angle small = reduceSmall<float>(s, absolute, kHalfPiTerms, 0x1.8p+23);
@@ -138,8 +136,8 @@ Angle reduce(Sequence &s, Value x) {
   return {results[0], results[1]};
 }
 
-/// With a remainder of f64. The rest of such a function takes longer than both
-/// ways to reduce an angle.
+/// Reduces with an f64 remainder. Computes both reductions, because the rest of
+/// these functions takes longer.
 Angle reduceWide(Sequence &s, Value x) {
   Value absolute = s.magnitude(x);
   Angle small =
@@ -155,7 +153,7 @@ Value isOdd(Sequence &s, Value quadrant) {
                                s.andBits(quadrant, s.bits(1)), s.bits(0));
 }
 
-/// The sine of an angle and of one `quadrants` further, but for x's sign.
+/// Returns the sine of the angle plus `quadrants` * pi/2, without x's sign.
 Value emitSine(Sequence &s, const Angle &angle, int quadrants) {
   Value r = angle.remainder, square = s.mul(r, r);
   Value sine = s.fma(s.mul(r, square), s.polynomial<float>(square, kSin), r);
@@ -169,19 +167,19 @@ Value emitSine(Sequence &s, const Angle &angle, int quadrants) {
   return s.fromBits(s.xorBits(s.toBits(value), sign));
 }
 
-/// `value` with its sign changed where x has one.
+/// Flips the sign of `value` if x is negative.
 Value flipBySign(Sequence &s, Value value, Value x) {
   Value sign = s.andBits(s.toBits(x), s.bits(INT32_MIN));
   return s.fromBits(s.xorBits(s.toBits(value), sign));
 }
 
-/// The angle of the point (x, y), in f64.
+/// Returns the angle of the point (x, y), in f64.
 Value emitWideAtan2(Sequence &s, Value y, Value x) {
   Value width = s.magnitude(x), height = s.magnitude(y);
   Value isSteep = s.less(width, height);
   Value smaller = s.select(isSteep, width, height);
   Value larger = s.select(isSteep, height, width);
-  // Infinities are equal, and zeros are.
+  // Equal infinities or zeros.
   Value zero = s.wideNumber(0.0);
   Value same = s.select(s.equal(larger, zero), zero, s.wideNumber(1.0));
   Value z = s.select(s.equal(smaller, larger), same, s.div(smaller, larger));
@@ -194,7 +192,7 @@ Value emitWideAtan2(Sequence &s, Value y, Value x) {
   return s.withSignOf(angle, y);
 }
 
-/// sqrt(1 - x^2), NaN beyond 1.
+/// Returns sqrt(1 - x^2), or NaN for |x| > 1.
 Value emitOther(Sequence &s, Value x) {
   Value one = s.wideNumber(1.0);
   return s.sqrt(s.mul(s.sub(one, x), s.add(one, x)));
@@ -246,9 +244,9 @@ Value mx::emitAcos(Sequence &s, ValueRange operands) {
 //===----------------------------------------------------------------------===//
 // Hyperbolic functions
 //
-// All in f64 from f32: no square overflows there and no subnormal number is
-// one. What a sum with 1 rounds off counts below 2^-20 only: small arguments
-// are computed by the first terms of a series.
+// Computed in f64 from f32, so squares do not overflow and inputs are never
+// subnormal. The rounding of 1 + x only matters below 2^-20, where the first
+// terms of a series are used.
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -256,18 +254,18 @@ namespace {
 constexpr double kWideLog2E = 0x1.71547652b82fep+0;
 constexpr double kWideLn2 = 0x1.62e42fefa39efp-1,
                  kWideLn2Low = 0x1.abc9e3b39803fp-56;
-/// Adding it rounds to an integer, which then stands in the low bits.
+/// Adding this value rounds to an integer in the low bits.
 constexpr double kWideRound = 0x1.8p+52;
 constexpr double kSmall = 0x1p-20;
 
-/// e^f = 1 + f + f^2 E(f) for |f| <= log(2) / 2: least largest relative error
-/// of e^f - 1, the coefficients rounded one after another.
+/// e^f = 1 + f + f^2 E(f) for |f| <= log(2) / 2: minimax relative error of e^f
+/// - 1, coefficients rounded successively.
 constexpr double kExpm1[] = {
     0x1.0000000000000p-1,  0x1.55555555525ccp-3,  0x1.55555555decd4p-5,
     0x1.111111215f68dp-7,  0x1.6c16c0a0b7417p-10, 0x1.a01997468e24ap-13,
     0x1.a017d70a2b1cep-16, 0x1.72e3733fcd2e0p-19, 0x1.2de28cc8d20ddp-22};
 
-/// Beyond it all functions are what they are at infinity.
+/// Beyond this limit all functions equal their limits at infinity.
 constexpr float kLimit = 110.0f;
 
 /// e^x = power * (1 + rest).
@@ -286,7 +284,7 @@ WidePower splitWide(Sequence &s, Value x) {
   return {s.fromBits(s.addBits(exponent, one)), rest};
 }
 
-/// `large`, or x + x^3 * `third` where x is small.
+/// Selects `large`, or x + x^3 * `third` for small x.
 Value emitBySize(Sequence &s, Value x, double third, Value large) {
   Value cube = s.mul(s.mul(x, x), x);
   Value small = s.fma(cube, s.wideNumber(third), x);

@@ -1,13 +1,10 @@
-//===- MathSequence.h - Functions as sequences of IEEE operations -*- C++ -*-=//
+//===- MathSequence.h - Builder of IEEE sequences ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// What all sequences are built of: additions, multiplications, divisions, fma
-// and square roots of f32 and f64, all rounded to nearest; integers;
-// selections. Nothing branches. Rare functions are computed in f64 ("wide")
-// from f32 and rounded once. See docs/reference/Math.md for the functions and
-// their errors.
-//
+// Sequences consist of additions, multiplications, divisions, fma and square
+// roots of f32 and f64, all rounded to nearest, integer operations and selects.
+// Rare functions are computed in f64 ("wide") from f32 and rounded once.
+// docs/reference/Math.md documents the functions and their errors.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_DIALECT_MX_TRANSFORMS_ARITHMETIC_MATHSEQUENCE_H
@@ -27,14 +24,14 @@ using mlir::Type;
 using mlir::Value;
 using mlir::ValueRange;
 
-/// Builds operations on numbers or vectors of them, of the shape of `shape`.
+/// Builds operations on scalars, or on vectors of the shape of `shape`.
 class Sequence : public mlir::ImplicitLocOpBuilder {
 public:
   Sequence(mlir::OpBuilder &builder, mlir::Location loc, Type shape)
       : ImplicitLocOpBuilder(loc, builder),
         vector(mlir::dyn_cast<mlir::VectorType>(shape)) {}
 
-  /// `element`, or the vector of it.
+  /// Returns `element`, or a vector of it.
   Type like(Type element) {
     return vector ? Type(vector.clone(element)) : element;
   }
@@ -43,7 +40,7 @@ public:
   Value wideNumber(double value) { return constant(getF64FloatAttr(value)); }
   Value bits(int32_t value) { return constant(getI32IntegerAttr(value)); }
   Value wideBits(int64_t value) { return constant(getI64IntegerAttr(value)); }
-  /// `value` in the floating-point type of `x`.
+  /// Returns the constant `value` in the float type of `x`.
   Value numberLike(Value x, double value) {
     return constant(getFloatAttr(getElementTypeOrSelf(x), value));
   }
@@ -72,7 +69,7 @@ public:
   Value fma(Value a, Value b, Value c) {
     return mlir::math::FmaOp::create(*this, a, b, c);
   }
-  /// c[0] + x * (c[1] + x * (c[2] + ...)), in the type of x.
+  /// Evaluates c[0] + x * (c[1] + x * (c[2] + ...)) in the type of x.
   template <typename T>
   Value polynomial(Value x, ArrayRef<T> terms) {
     Value sum = numberLike(x, terms.back());
@@ -89,7 +86,6 @@ public:
     return mlir::arith::CmpFOp::create(*this, mlir::arith::CmpFPredicate::OEQ,
                                        a, b);
   }
-  /// Of integers.
   Value isZero(Value a) {
     Value zero = constant(getIntegerAttr(getElementTypeOrSelf(a), 0));
     return mlir::arith::CmpIOp::create(*this, mlir::arith::CmpIPredicate::eq, a,
@@ -121,8 +117,8 @@ public:
   MX_CONVERSION(toWideNumber, SIToFPOp, getF64Type)
 #undef MX_CONVERSION
 
-  /// `common`, or what `rare` builds where `condition` holds: by a branch for
-  /// numbers; of vectors both are computed.
+  /// Returns `common`, or the values of `rare` if `condition` holds: by a
+  /// branch for scalars, by a select for vectors.
   llvm::SmallVector<Value>
   branch(Value condition, llvm::ArrayRef<Value> common,
          llvm::function_ref<llvm::SmallVector<Value>()> rare) {
@@ -143,13 +139,13 @@ public:
     return llvm::to_vector_of<Value>(ifOp.getResults());
   }
 
-  /// `limit` with the sign of x beyond it; NaN stays.
+  /// Clamps |x| to `limit`; NaN is unchanged.
   Value clamp(Value x, float limit) {
     Value above = mlir::arith::MaximumFOp::create(*this, x, number(-limit));
     return mlir::arith::MinimumFOp::create(*this, above, number(limit));
   }
 
-  /// 2^k, where `bits` are k in their last nine.
+  /// Returns 2^k for k in the last nine bits of `bits`.
   Value powerOfTwo(Value bits) {
     Value exponent = shiftLeft(bits, this->bits(23));
     return fromBits(addBits(exponent, this->bits(0x3F800000)));
@@ -167,27 +163,29 @@ private:
   mlir::VectorType vector;
 };
 
-/// log2(e) in two terms, the second for what the first's rounding leaves out.
+/// log2(e) in two terms; the second is the rounding error of the first.
 constexpr float kLog2E = 0x1.715476p+0f;
 constexpr float kLog2ELow = 0x1.4ae0cp-26f;
 
-/// e^x and e^x - 1 in f64 to 2^-45 of it, |x| <= 700 or NaN.
+/// Compute e^x and e^x - 1 in f64 with a relative error of 2^-45, for |x| <=
+/// 700 or NaN.
 Value emitWideExp(Sequence &s, Value x);
 Value emitWideExpm1(Sequence &s, Value x);
-/// 2^y for y <= 0 of f32 and at least -120, to 2^-23 of it; NaN stays.
+/// Computes 2^y for f32 -120 <= y <= 0 with a relative error of 2^-23; NaN is
+/// unchanged.
 Value emitSmallPower(Sequence &s, Value y);
 
-/// log(x) / log(base) in f64 to 2^-50 of it, x a number of f64 with a normal
-/// exponent, 0, infinite, negative or NaN.
+/// Computes log(x) / log(base) in f64 with a relative error of 2^-50, for x
+/// with a normal exponent, 0, infinite, negative or NaN.
 enum class Base { e, ten };
 Value emitWideLog(Sequence &s, Value x, Base base = Base::e);
 
-/// A function of f32, or vectors of them.
 using EmitFunction = Value(Sequence &s, ValueRange operands);
 
 // ExpandExponentials.cpp
 EmitFunction emitExp, emitExp2, emitErf, emitErfc;
-/// 1 / (1 + exp(-x)) and x / (1 + exp(-x)). Run before `exp` is expanded.
+/// Patterns for 1 / (1 + exp(-x)) and x / (1 + exp(-x)). Must run before `exp`
+/// is expanded.
 void populateSigmoidExpansionPatterns(mlir::RewritePatternSet &patterns);
 // ExpandLogarithms.cpp
 EmitFunction emitLog, emitLog2, emitLog10, emitLog1p, emitPowf, emitFPowI,

@@ -1,4 +1,4 @@
-//===- AroundBufferization.cpp - Passes right before and after it ---------===//
+//===- AroundBufferization.cpp - Passes around bufferization --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -25,8 +25,8 @@ namespace mx {
 //===----------------------------------------------------------------------===//
 // Before: types of functions
 //
-// Lowering changes the types of arguments and results to those of their bytes;
-// who calls the compiled function wants to know what the bytes mean.
+// Lowering replaces the types of arguments and results by their storage types.
+// Callers need the original types to interpret the bytes.
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -50,7 +50,8 @@ struct DescribeEntries final
 //===----------------------------------------------------------------------===//
 // Before: poison
 //
-// Upstream's bufferization knows no ub.poison, which it makes itself.
+// Upstream's bufferization does not support ub.poison, which upstream passes
+// create.
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -77,12 +78,11 @@ struct ReplacePoison final : mx::impl::MXReplacePoisonBase<ReplacePoison> {
 //===----------------------------------------------------------------------===//
 // After: results
 //
-// Upstream returns a slice of a buffer that happens to have the layout of a
-// whole one. Who calls a launch plan gives it memory for the result, no more.
+// Upstream returns a slice of a buffer if it has an identity layout. Callers of
+// launch plans allocate memory for the result only.
 //===----------------------------------------------------------------------===//
 
-/// A buffer of its own with the contents of `memref`, whose type is `type`
-/// where it is whole.
+/// Returns a copy of `memref` in a new buffer of `type`.
 static Value copyToWhole(OpBuilder &builder, Location loc, Value memref,
                          MemRefType type) {
   SmallVector<Value> sizes;
@@ -139,9 +139,8 @@ struct SendWhole final : mx::impl::MXSendWholeBase<SendWhole> {
         sendWhole(*input);
       for (Value window : collective.getDpsInits())
         if (!isWhole(window))
-          return op->emitOpError(
-                     "expected a whole window, as other ranks write it "
-                     "where it lies, found a slice of one, ")
+          return op->emitOpError("expected a whole window, because other ranks "
+                                 "write it in place, found a slice of type ")
                  << window.getType()
                  << ": give the window and take the slice of the result";
       return success();
@@ -166,24 +165,23 @@ struct SendWhole final : mx::impl::MXSendWholeBase<SendWhole> {
 //===----------------------------------------------------------------------===//
 // After: deallocations
 //
-// A launch plan has a workspace, which it leaves as a whole. Upstream would
-// compare addresses of buffers in host memory to find out who frees them.
+// A launch plan frees its workspace as a whole. Upstream would compare
+// addresses of buffers in host memory to determine ownership.
 //===----------------------------------------------------------------------===//
 
 namespace {
 struct DropDeallocations final
     : mx::impl::MXDropDeallocationsBase<DropDeallocations> {
   void runOnOperation() override {
-    // Whoever allocates by hand frees by hand; upstream, which finds the place
-    // by itself, takes no such program.
+    // Upstream places deallocations itself and rejects memref.dealloc.
     getOperation()->walk([](memref::DeallocOp op) {
       if (op.getMemref().getDefiningOp<memref::AllocOp>())
         op.erase();
     });
     getOperation()->walk([](bufferization::DeallocOp op) {
       OpBuilder builder(op);
-      // Who owns nothing has a buffer cloned that it returns or yields, which
-      // is always right.
+      // A function that owns no buffer returns a clone, which is always
+      // correct.
       for (Value isOwner : op->getResults())
         if (!isOwner.use_empty())
           isOwner.replaceAllUsesWith(arith::ConstantOp::create(

@@ -1,11 +1,9 @@
-//===- BufferizableOpInterfaceImpl.cpp - Bufferization of mx --------------===//
+//===- BufferizableOpInterfaceImpl.cpp - Bufferization of mx operations ---===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// The mx operations are destination-style, so that each result reuses the
-// buffer of its outs. The contents of outs are read by `accumulate` alone;
-// saying so spares a copy, or even an allocation, for every other operation.
-//
+// The mx operations are destination-style, so results reuse the buffers of
+// outs. Only `accumulate` reads the contents of outs; declaring this avoids
+// copies and allocations for other operations.
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
@@ -37,7 +35,7 @@ struct MXOpInterface final
            readsOuts(cast<OpTy>(op));
   }
 
-  /// The epilogue runs once for each element, in no order.
+  /// The epilogue runs once for each element, in any order.
   bool isRepetitiveRegion(Operation *, unsigned) const { return true; }
   bool isParallelRegion(Operation *, unsigned) const { return true; }
 
@@ -53,7 +51,7 @@ struct MXOpInterface final
         operands.push_back(operand.get());
         continue;
       }
-      // A memref has no encoding: the layout would be lost without a word.
+      // A memref has no encoding, so the layout would be lost silently.
       if (hasMXEncoding(operand.get().getType()))
         return op->emitOpError("expected tensors without layout encoding to "
                                "bufferize, found ")
@@ -73,8 +71,7 @@ struct MXOpInterface final
   }
 };
 
-/// A window is memory of the group, whose contents nothing reads before they
-/// are written.
+/// A window is memory of the rank group, written before any read.
 struct WindowOpInterface final
     : BufferizableOpInterface::ExternalModel<WindowOpInterface, WindowOp> {
   AliasingOpOperandList getAliasingOpOperands(Operation *, Value,

@@ -1,11 +1,8 @@
-//===- FuseEpilogues.cpp - Finish matmuls where they are computed ---------===//
+//===- FuseEpilogues.cpp - Fusion into epilogues of matmuls ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// When the result of a matmul is complete, it is in registers. A single user of
-// it can be computed there, so that the result itself is neither written nor
-// read.
-//
+// A single user of a matmul's result can run while the accumulators are in
+// registers, so that the result is neither written nor read.
 //===----------------------------------------------------------------------===//
 
 #include "FusedRegionBuilder.h"
@@ -27,28 +24,28 @@ namespace mx {
 } // namespace mx
 
 namespace {
-/// A tensor with all columns of a matmul, or one of several slices of equal
-/// width.
+/// Tensor with all columns of a matmul, or slice `number` of several slices of
+/// equal width.
 struct Slice {
   Value tensor;
   int64_t number;
 };
 
-/// How an operation uses the result of a matmul.
+/// Use of the result of a matmul.
 struct Use {
   MatmulOpInterface matmul;
   Operation *user = nullptr;
   SmallVector<Slice> slices;
-  int64_t numSums = 1; ///< of which an element is made
+  int64_t numSums = 1; ///< accumulators per element
   int64_t width = 0;   ///< columns of a slice
-  Obstacle obstacle;   ///< to any use of the matmul's result elsewhere
+  Obstacle obstacle;   ///< to fusing any use of the result
 
   explicit operator bool() const { return user && !obstacle; }
 };
 } // namespace
 
-/// The number of the slice among slices of its width, or none. Slices have all
-/// rows.
+/// Returns the index of the slice among slices of its width, or none. Slices
+/// contain all rows.
 static std::optional<int64_t> getNumber(tensor::ExtractSliceOp slice) {
   auto type = slice.getSourceType();
   if (type.getRank() != 2 || slice.getType().getRank() != 2 ||
@@ -67,7 +64,7 @@ static std::optional<int64_t> getNumber(tensor::ExtractSliceOp slice) {
   return first / width;
 }
 
-/// The one operation that uses the result of a matmul, and how.
+/// Finds the single operation that uses the result of a matmul.
 static Use getUse(MatmulOpInterface matmul) {
   Use use;
   use.matmul = matmul;
@@ -117,7 +114,7 @@ static Use getUse(MatmulOpInterface matmul) {
   }
   if (matmul.getNumB() > 1)
     return fail("the matmul already has num_b greater than 1", matmul);
-  // All slices, of the same width.
+  // All slices must have the same width.
   use.numSums = type.getDimSize(1) / use.width;
   llvm::SmallDenseSet<int64_t> numbers;
   for (const Slice &slice : use.slices) {
@@ -131,18 +128,19 @@ static Use getUse(MatmulOpInterface matmul) {
   return use;
 }
 
-/// Whether expert groups divide rows: some forms of results exist only then.
+/// Returns true if expert groups divide rows, as some forms of results require.
 static bool isOfRows(MatmulOpInterface matmul) {
   return matmul.getRaggedOrNone() == RaggedKind::Rows && !matmul.isMasked();
 }
 
-/// Attributes that others have added, such as a schedule, describe the matmul
-/// as it is: its tiles need not fit a matmul with num_b.
+/// Discardable attributes, such as a schedule, refer to the original matmul:
+/// its tiles may not fit a matmul with num_b.
 static bool hasAttributes(MatmulOpInterface matmul) {
   return !matmul->getDiscardableAttrs().empty();
 }
 
-/// Only as inputs: a destination gives the shape, or is read.
+/// Returns true unless a slice is a destination, which provides the shape or is
+/// read.
 static bool readsSlicesAsInputs(Use &use) {
   auto user = cast<DestinationStyleOpInterface>(use.user);
   return llvm::none_of(use.slices, [&](const Slice &slice) {
@@ -150,8 +148,8 @@ static bool readsSlicesAsInputs(Use &use) {
   });
 }
 
-/// Replaces the user, and the matmul, by a matmul with an epilogue: the slices
-/// of the old one, then the element that `getElement` builds of them.
+/// Replaces the user and the matmul by a matmul with an epilogue: the old
+/// epilogue of each slice, then the element that `getElement` builds.
 static MatmulOpInterface
 replaceUser(IRRewriter &rewriter, Use &use, ValueRange outs,
             function_ref<Value(FusedRegionBuilder &)> getElement) {
@@ -178,7 +176,7 @@ replaceUser(IRRewriter &rewriter, Use &use, ValueRange outs,
 }
 
 //===----------------------------------------------------------------------===//
-// What uses a matmul
+// Users of a matmul
 //===----------------------------------------------------------------------===//
 
 static Obstacle findEpilogueObstacle(Use &use, linalg::LinalgOp op) {
@@ -200,7 +198,7 @@ static Obstacle findEpilogueObstacle(Use &use, linalg::LinalgOp op) {
   if (!isa<Float32Type, BFloat16Type, Float16Type>(
           getElementTypeOrSelf(op->getResult(0))))
     return {"its result is neither of f32 nor of bf16 or f16"};
-  // A value that is read by column only is not an element of the matmul.
+  // A value that is read by column is not an element of the matmul.
   for (OpOperand *input : op.getDpsInputOperands())
     for (const Slice &slice : use.slices)
       if (input->get() == slice.tensor &&
@@ -263,7 +261,7 @@ static bool fuseQuantize(IRRewriter &rewriter, Use &use) {
 
 static bool fuseCombine(IRRewriter &rewriter, Use &use) {
   auto op = dyn_cast<CombineOp>(use.user);
-  // Rows leave a matmul in any order.
+  // A matmul writes rows in any order.
   if (!op || op.getOrder() == AdditionOrder::Fixed || !op.getNumResults() ||
       !isOfRows(use.matmul) || use.numSums > 1 ||
       op.getInput() != use.slices.front().tensor || !readsSlicesAsInputs(use) ||

@@ -1,15 +1,11 @@
-//===- FuseFakeQuantize.cpp - Round to a format and keep the type ---------===//
+//===- FuseFakeQuantize.cpp - Fusion of dequantization into quantization --===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Elements and scales that mx.dequantize reads, and nothing else, need not be
-// stored: the quantization gives the values that they stand for. Each
-// destination is for itself, so that one axis may give values and the other
-// one elements.
-//
-// The quantization stays where it is. What a new destination needs, a tensor
-// and for NVFP4 a factor, moves before it.
-//
+// If mx.dequantize is the only user of elements and scales, the quantization
+// writes the dequantized values instead. Destinations are handled
+// independently: an axis may store values and the other elements. Operands of a
+// new destination (a tensor and, for NVFP4, a factor) move before the
+// quantization.
 //===----------------------------------------------------------------------===//
 
 #include "FusePrologues.h"
@@ -27,11 +23,11 @@ namespace mx {
 #include "mx/Dialect/MX/Transforms/Passes.h.inc"
 } // namespace mx
 
-/// For each destination what dequantizes it, null where bytes are written.
+/// Dequantization of each destination; null if elements are stored.
 using Readers = SmallVector<DequantizeOp>;
 
-/// Reads sizes of results from the destinations that they are written to, as
-/// nothing that moves before the quantization can depend on its results.
+/// Reads sizes of results from their destinations, because operands moved
+/// before the quantization must not depend on its results.
 static void readSizesOfOuts(IRRewriter &rewriter, FusedQuantizeOp op) {
   for (auto [result, out] : llvm::zip_equal(op->getResults(), op.getOuts()))
     for (Operation *user : llvm::make_early_inc_range(result.getUsers()))
@@ -39,9 +35,9 @@ static void readSizesOfOuts(IRRewriter &rewriter, FusedQuantizeOp op) {
         rewriter.modifyOpInPlace(dim, [&] { dim.getSourceMutable().set(out); });
 }
 
-/// Whether it writes all that a quantizer writes, or leaves out what no group
-/// of its own has: rows have the groups of the quantizer; a ragged reduction is
-/// dequantized as the matrix that it is, or in segments that stay in place.
+/// Returns true if the dequantization writes all rows that the quantization
+/// writes. For ragged rows both need the same expert groups. A ragged reduction
+/// is dequantized as a matrix, or in padded segments.
 static bool keepsExperts(DequantizeOp reader, FusedQuantizeOp op,
                          unsigned index) {
   if (op.getRaggedOfAxis(op.getAxis(index)) == RaggedKind::Rows)
@@ -49,7 +45,7 @@ static bool keepsExperts(DequantizeOp reader, FusedQuantizeOp op,
   return !reader.getOffsets() || reader.getPadded();
 }
 
-/// What dequantizes a destination if nothing else reads it.
+/// Returns the only reader of a destination if it is an mx.dequantize.
 static DequantizeOp findReader(FusedQuantizeOp op, unsigned index) {
   Value elements = op->getResult(op.getElementsNumber(index));
   Value scales = op->getResult(op.getScalesNumber(index));
@@ -59,15 +55,15 @@ static DequantizeOp findReader(FusedQuantizeOp op, unsigned index) {
   if (!reader || reader.getInput() != elements ||
       reader.getScales() != scales || !keepsExperts(reader, op, index) ||
       reader.getBlockSize() != op.getBlockSize() ||
-      // `dequantized` names no scales, so that the table has the format.
+      // `dequantized` does not name scales, so the table must contain the
+      // format.
       getBlockFormat(op.getScaleType(index), op.getBlockSize()).codec ||
       reader->getBlock() != op->getBlock())
     return {};
   return reader;
 }
 
-/// Moves what the results of `reader` are written to, and multiplied by, before
-/// `op`.
+/// Moves the outs tensor and the factor of `reader` before `op`.
 static LogicalResult moveDestination(IRRewriter &rewriter, FusedQuantizeOp op,
                                      DequantizeOp reader) {
   SmallVector<Value> needed = {reader.getOuts()[0]};
@@ -82,8 +78,8 @@ static bool isAny(const Readers &readers) {
                       [](DequantizeOp reader) { return bool(reader); });
 }
 
-/// Bits that a tile needs for an element of what is quantized and of all that
-/// is written. Elements of 6 bits are stored as bytes.
+/// Returns the bits per element of a tile, over all quantized and written
+/// values. 6-bit elements are stored as bytes.
 static int64_t getTileBits(FusedQuantizeOp op, const Readers &readers) {
   int64_t written = 0;
   for (unsigned i = 0; i < readers.size(); ++i) {
@@ -95,8 +91,10 @@ static int64_t getTileBits(FusedQuantizeOp op, const Readers &readers) {
   return getValueBits(op) + op.getNumConcatenated() * written;
 }
 
-/// Whether kernels need no tile: rows go from registers to memory, also those
-/// of groups, unless scales have their places or an amax asks which rows count.
+/// Returns true if the kernel needs no tile, because it copies rows from
+/// registers to memory. With expert groups this requires that all destinations
+/// are dequantized, and that there is no amax, which must skip rows outside all
+/// groups.
 static bool isAlongRows(FusedQuantizeOp op, const Readers &readers) {
   return op.getAxes() == ArrayRef<int64_t>{1} && !op.getSquare() &&
          (!op.getOffsets() ||
@@ -106,7 +104,7 @@ static bool isAlongRows(FusedQuantizeOp op, const Readers &readers) {
 static Readers findReaders(IRRewriter &rewriter, FusedQuantizeOp op,
                            int64_t tileBits) {
   Readers readers(op.getNumDestinations());
-  // All are multiplied by factors of their own, or none is.
+  // Either all readers have a factor, or none.
   std::optional<bool> hasFactors;
   for (unsigned i = 0; i < readers.size(); ++i) {
     DequantizeOp reader = findReader(op, i);
@@ -124,7 +122,7 @@ static Readers findReaders(IRRewriter &rewriter, FusedQuantizeOp op,
   return hasRoom ? readers : Readers();
 }
 
-/// Replaces a quantization and its readers by one operation.
+/// Fuses a quantization and its readers.
 static void fuse(IRRewriter &rewriter, FusedQuantizeOp op,
                  const Readers &readers) {
   SmallVector<Value> outs, factors;

@@ -1,21 +1,18 @@
-//===- FusePrologues.cpp - Read once what is quantized --------------------===//
+//===- FusePrologues.cpp - Fusion of producers into quantizations ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// A quantizer is bound by memory, so the gain is in reading its input once
-// instead of twice, or in not storing it at all. Six steps are repeated as long
-// as one applies:
+// A quantizer is memory bound: fusion reads its input once instead of twice, or
+// does not store it. Six steps are repeated while any applies:
 //
-// - a quantization gives the largest magnitude of its input too;
-// - two quantizations of the same along different axes become one;
-// - two whose inputs are related become one of several values;
-// - tensors that are put side by side to be quantized become values that are;
-// - an elementwise operation that only a quantization uses becomes its
-//   prologue;
-// - what only a quantization dequantizes becomes a quantized input.
+//   - a quantization also returns the amax of its input;
+//   - quantizations of the same input along different axes are merged;
+//   - quantizations with related inputs become one with several values;
+//   - concatenated tensors become a quantization with `concat`;
+//   - an elementwise operation without other users becomes the prologue;
+//   - a dequantization without other users becomes a quantized input.
 //
-// All but the first write a new prologue from the bodies of what they replace.
-//
+// All but the first build a new prologue from the bodies of the replaced
+// operations.
 //===----------------------------------------------------------------------===//
 
 #include "FusePrologues.h"
@@ -34,22 +31,23 @@ namespace mx {
 } // namespace mx
 
 //===----------------------------------------------------------------------===//
-// What computes the input of a quantization
+// Producers of the input of a quantization
 //===----------------------------------------------------------------------===//
 
 bool mx::detail::isOfMatrix(FusedQuantizeOp op) {
   return op.getInput().getType().getRank() == 2;
 }
 
-/// Whether `op` reads a tensor's elements as plain values, without scales.
+/// Returns true if `op` reads the elements of a tensor as plain values, without
+/// scales.
 static bool readsNumbersOf(FusedQuantizeOp op, Value tensor) {
   return llvm::any_of(op.getSources(), [&](const QuantizeSource &source) {
     return source.tensor == tensor && !source.scales;
   });
 }
 
-/// What else than `op` uses what `prologue` computes, or not as inputs:
-/// destinations that it is the last to use are none.
+/// Returns the first use of the results of `prologue` that is not an input of
+/// `op`. Destinations of which `op` is the last user do not count.
 static Obstacle findOtherUse(FusedQuantizeOp op, Operation *prologue) {
   for (OpOperand &use : prologue->getUses()) {
     if (use.getOwner() != op)
@@ -61,8 +59,8 @@ static Obstacle findOtherUse(FusedQuantizeOp op, Operation *prologue) {
   return {};
 }
 
-/// Replaces a quantization, and what computed an input of it, by one whose
-/// prologue `builder` has begun.
+/// Replaces a quantization and a producer by a quantization with the prologue
+/// that `builder` started.
 static void finishFusion(IRRewriter &rewriter, FusedRegionBuilder &builder,
                          FusedQuantizeOp op, Operation *prologue) {
   SmallVector<Value> values = builder.inlinePrologue(op);
@@ -81,7 +79,7 @@ Obstacle mx::findPrologueObstacle(linalg::LinalgOp prologue,
     return found;
   if (Obstacle found = findOtherUse(op, prologue))
     return found;
-  // Gathered rows have different row numbers.
+  // Gathered rows have different indices.
   if (op.getGather() && usesPlaces(prologue))
     return {"it depends on rows or columns, which a gather renumbers", op};
   if (!op.getNumResults())
@@ -89,7 +87,7 @@ Obstacle mx::findPrologueObstacle(linalg::LinalgOp prologue,
   return {};
 }
 
-/// Fuses an elementwise operation whose results nothing but `op` uses.
+/// Fuses an elementwise operation without users other than `op`.
 static bool fuseElementwiseInput(IRRewriter &rewriter, FusedQuantizeOp op,
                                  Value input) {
   auto prologue = input.getDefiningOp<linalg::LinalgOp>();
@@ -114,8 +112,8 @@ static bool fuseDequantize(IRRewriter &rewriter, FusedQuantizeOp op,
   return true;
 }
 
-/// The tensors, from left to right, that were concatenated to one that has
-/// nothing else in it; empty if there are none.
+/// Returns the tensors inserted side by side to build `tensor`, from left to
+/// right; empty if a part is not covered.
 static SmallVector<Value> getInsertedColumns(Value tensor) {
   auto type = cast<RankedTensorType>(tensor.getType());
   int64_t last = type.getRank() - 1, end = type.getDimSize(last);
@@ -167,7 +165,7 @@ llvm::SetVector<Operation *> mx::detail::getDefiningOps(ValueRange values) {
 
 void mx::detail::eraseUnused(IRRewriter &rewriter,
                              llvm::SetVector<Operation *> ops) {
-  // An operation that defines several operands is erased once.
+  // The set erases an operation that defines several operands once.
   while (!ops.empty()) {
     Operation *op = ops.pop_back_val();
     if (!isOpTriviallyDead(op))
@@ -178,7 +176,7 @@ void mx::detail::eraseUnused(IRRewriter &rewriter,
   }
 }
 
-/// Whether the numbers of one input are what is quantized.
+/// Returns true if the quantized values are the elements of a single input.
 static bool quantizesInput(FusedQuantizeOp op) {
   Block *prologue = op.getPrologueBlock();
   if (!prologue || op.getInputs().size() != 1)
@@ -199,7 +197,8 @@ static bool fuseConcat(IRRewriter &rewriter, FusedQuantizeOp op, Value input,
   };
   if (slices.size() < 2 || !llvm::all_of(slices, isAlike))
     return false;
-  // All of one width, which is a multiple of the block and of the tiles' width.
+  // All tensors must have the same width, a multiple of the block and of the
+  // tile width.
   int64_t columns =
       cast<RankedTensorType>(slices[0].getType()).getShape().back();
   if (ShapedType::isDynamic(columns) || columns % op.getBlockSize() != 0 ||
@@ -226,10 +225,6 @@ bool mx::detail::fuseInput(IRRewriter &rewriter, FusedQuantizeOp op,
          });
 }
 
-//===----------------------------------------------------------------------===//
-// The pass
-//===----------------------------------------------------------------------===//
-
 llvm::TrackingStatistic
     mx::detail::numPrologues("mx-fuse-prologues", "numPrologues",
                              "Operations computed where results are quantized");
@@ -237,7 +232,7 @@ llvm::TrackingStatistic
 using Merge =
     function_ref<bool(IRRewriter &, FusedQuantizeOp, FusedQuantizeOp)>;
 
-/// Merges the first two quantizations of a block that can be.
+/// Merges the first pair of mergeable quantizations in a block.
 static bool mergeFirst(IRRewriter &rewriter, Operation *root, Merge merge) {
   SmallVector<FusedQuantizeOp> ops;
   root->walk([&](FusedQuantizeOp op) { ops.push_back(op); });

@@ -1,9 +1,7 @@
-//===- FusePrologues.h - The steps of the fusion of prologues ---*- C++ -*-===//
+//===- FusePrologues.h - Steps of prologue fusion ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Each returns whether it changed anything.
-//
+// Each step returns true if it changed the IR.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_DIALECT_MX_TRANSFORMS_FUSION_FUSEPROLOGUES_H
@@ -16,11 +14,11 @@
 
 namespace mx::detail {
 
-/// Operations computed where results are quantized.
+/// Operations fused into quantizations.
 extern llvm::TrackingStatistic numPrologues;
 
-/// Whether there is no batch. The region of a prologue does not know its batch,
-/// and kernels for batches have none.
+/// Returns true without a batch. A prologue region has no batch index, and
+/// kernels for batches have no prologue.
 bool isOfMatrix(FusedQuantizeOp op);
 
 /// quantize(x) axes = [1] and quantize(x) axes = [0] -> axes = [1, 0]
@@ -31,22 +29,22 @@ bool mergeAxes(mlir::IRRewriter &rewriter, FusedQuantizeOp first,
 bool mergeValues(mlir::IRRewriter &rewriter, FusedQuantizeOp first,
                  FusedQuantizeOp second);
 
-/// Bits that an element of each value has, together.
+/// Returns the total bits of an element of all values.
 int64_t getValueBits(FusedQuantizeOp op);
 
-/// amax(x) and quantize(x) -> quantize(x) amax, if all of x counts and nothing
-/// else, and the quantization does not depend on the amax.
+/// amax(x) and quantize(x) -> quantize(x) amax, if amax covers exactly x and
+/// the quantization does not depend on it.
 bool mergeAmax(mlir::IRRewriter &rewriter, AmaxOp amax, FusedQuantizeOp op);
 
-/// Makes one input of `op` another: what was put side by side, what an
-/// elementwise operation computes, or what is dequantized.
+/// Fuses the producer of an input: a concatenation, an elementwise operation or
+/// a dequantization.
 bool fuseInput(mlir::IRRewriter &rewriter, FusedQuantizeOp op,
                int64_t concatMultiple);
 
-/// The operations that define values, each once.
+/// Returns the operations that define `values`, without duplicates.
 llvm::SetVector<mlir::Operation *> getDefiningOps(mlir::ValueRange values);
-/// Erases those of `ops` that nothing uses, and what only they used, as far as
-/// that has no effects.
+/// Erases unused operations of `ops` without side effects, and operations that
+/// become unused.
 void eraseUnused(mlir::IRRewriter &rewriter,
                  llvm::SetVector<mlir::Operation *> ops);
 

@@ -1,10 +1,8 @@
-//===- FusedRegionBuilder.cpp - Regions made of other regions -------------===//
+//===- FusedRegionBuilder.cpp - Regions built from other regions ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// A value in a region has the type, and so the rounding, of the tensor that it
-// stands for.
-//
+// A value in a region keeps the type, and so the rounding, of the replaced
+// tensor.
 //===----------------------------------------------------------------------===//
 
 #include "FusedRegionBuilder.h"
@@ -17,24 +15,24 @@ using namespace mlir;
 using namespace mx;
 
 //===----------------------------------------------------------------------===//
-// What can be fused
+// Conditions
 //===----------------------------------------------------------------------===//
 
-/// How the prologue reads an operand of an elementwise operation.
+/// Access of a prologue to an operand of an elementwise operation.
 namespace {
 enum class Access {
-  Number,  ///< not a tensor
+  Number,  ///< scalar
   Element, ///< another input
-  Extract, ///< a tensor that is read in the region
+  Extract, ///< tensor read in the region
   None
 };
 } // namespace
 
-/// Only reads along rows: the column is the last index or none, as a kernel
-/// that holds consecutive columns of a row needs it.
+/// Accepts reads along rows: the column must be the last index or absent,
+/// because kernels hold consecutive columns of a row.
 static bool isReadAlongRows(AffineMap map) {
   int64_t previous =
-      int64_t(map.getNumDims()) - 3; // batches have no number in a region
+      int64_t(map.getNumDims()) - 3; // a region has no batch index
   for (AffineExpr expr : map.getResults()) {
     auto dim = dyn_cast<AffineDimExpr>(expr);
     if (!dim || int64_t(dim.getPosition()) <= previous)
@@ -57,11 +55,11 @@ static Access getAccess(linalg::LinalgOp op, OpOperand *operand) {
   return isReadAlongRows(map) ? Access::Extract : Access::None;
 }
 
-/// Operations that a prologue may contain.
+/// Returns true for operations that a prologue may contain.
 static bool isInlinable(Operation &op, unsigned numLoops) {
   if (auto index = dyn_cast<linalg::IndexOp>(op))
     return index.getDim() + 2 >= numLoops;
-  // Functions of math that need one for some numbers are branches.
+  // Functions of math may contain branches for special cases.
   if (auto branch = dyn_cast<scf::IfOp>(op))
     return branch.getNumResults() &&
            llvm::all_of(branch->getRegions(), [&](Region &region) {
@@ -75,7 +73,7 @@ static bool isInlinable(Operation &op, unsigned numLoops) {
          op.getNumRegions() == 0;
 }
 
-/// "input 0 is read by (d0, d1) -> (d1, d0)"
+/// Returns a string like "input 0 is read by (d0, d1) -> (d1, d0)".
 static std::string describeAccess(linalg::LinalgOp op, OpOperand &operand,
                                   StringRef verb) {
   std::string text;
@@ -132,17 +130,13 @@ bool mx::usesPlaces(linalg::LinalgOp op) {
          });
 }
 
-/// NVFP4's factor of the tensor is one more exact factor before the rounding:
-/// after one to a half it would be a second rounding. A product of element and
+/// NVFP4's tensor factor is exact if applied before the rounding. After a
+/// rounding to f16 or bf16 it would round again. The product of element and
 /// scale is an f32.
 bool mx::canInline(DequantizeOp op) {
   return op.getNumResults() == 1 && !op.getOffsets() &&
          (!op.getGlobalScale() || op.getOutType().getElementType().isF32());
 }
-
-//===----------------------------------------------------------------------===//
-// Prologues
-//===----------------------------------------------------------------------===//
 
 FusedRegionBuilder::FusedRegionBuilder(IRRewriter &rewriter, Operation *place,
                                        Block *epilogue)
@@ -211,7 +205,7 @@ void FusedRegionBuilder::inlineMatmul(MatmulOpInterface matmul, Value tensor,
         rewriter, loc, column,
         arith::ConstantIndexOp::create(rewriter, loc, matrix * width));
   IRMapping mapping;
-  // A matmul with several matrices of B has all its sums already.
+  // A matmul with several B matrices already has all accumulators.
   SmallVector<Value> arguments = {sum};
   if (matmul.getNumB() > 1)
     arguments.assign(block->args_begin(),

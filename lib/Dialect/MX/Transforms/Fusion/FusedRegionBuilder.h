@@ -1,11 +1,9 @@
-//===- FusedRegionBuilder.h - Regions made of other regions -----*- C++ -*-===//
+//===- FusedRegionBuilder.h - Builder of fused regions ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Builds the prologue of a quantization from the bodies of the operations that
-// compute its inputs: elementwise operations, dequantizations, other prologues.
-// Builds the epilogue of a matmul from the bodies of the users of its result.
-//
+// Builds the prologue of a quantization from the bodies of producers
+// (elementwise operations, dequantizations, other prologues), and the epilogue
+// of a matmul from the bodies of users.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_DIALECT_MX_TRANSFORMS_FUSION_FUSEDREGIONBUILDER_H
@@ -17,11 +15,11 @@
 
 namespace mx {
 
-/// Whether the result for an element depends on its row or column.
+/// Returns true if the result of an element depends on its row or column.
 bool usesPlaces(mlir::linalg::LinalgOp op);
 
-/// Whether a region may be given what `op` computes, or can compute it of that
-/// with no other rounding.
+/// Returns true if a region can compute the result of `op` without an
+/// additional rounding.
 bool canInline(DequantizeOp op);
 
 inline bool operator==(const QuantizeSource &a, const QuantizeSource &b) {
@@ -29,33 +27,33 @@ inline bool operator==(const QuantizeSource &a, const QuantizeSource &b) {
          a.numberType == b.numberType;
 }
 
-/// The region of a new quantization or matmul, made of the bodies of others.
+/// Builds the region of a new quantization or matmul.
 class FusedRegionBuilder {
 public:
-  /// A prologue or, with its block, an epilogue, which reads all tensors but
-  /// matmuls by tensor.extract.
+  /// Builds a prologue or, given its block, an epilogue. An epilogue reads all
+  /// tensors except matmul results by tensor.extract.
   FusedRegionBuilder(mlir::IRRewriter &rewriter, mlir::Operation *place,
                      mlir::Block *epilogue = nullptr);
 
-  /// From now on `tensor` has, at the place of the element, matrix `matrix` of
-  /// `matmul`, `width` columns wide: a sum, or what its epilogue makes of it.
+  /// Maps `tensor`, matrix `matrix` of `matmul`, to the accumulator of the
+  /// element or the result of the epilogue. The matrix is `width` columns wide.
   void inlineMatmul(MatmulOpInterface matmul, mlir::Value tensor,
                     int64_t matrix, int64_t width);
 
-  /// The values that `op` yields, or its input.
+  /// Inlines the prologue of `op` and returns the yielded values, or the input
+  /// without a prologue.
   llvm::SmallVector<mlir::Value> inlinePrologue(FusedQuantizeOp op);
 
-  /// The elements of these tensors, as inputs or as they are computed.
+  /// Returns the elements of `tensors`, as inputs or computed in place.
   llvm::SmallVector<mlir::Value> getElements(mlir::ValueRange tensors);
 
-  /// From now on the results of `op` are computed where they are needed.
+  /// Computes the results of `op` in the region at their uses.
   void inlineElementwise(mlir::linalg::LinalgOp op);
   void inlineDequantize(DequantizeOp op);
 
-  /// The value of an element of a tensor.
   mlir::Value getElement(mlir::Value tensor);
 
-  /// Replaces `alike` with a quantization of `values` before `place`.
+  /// Creates a quantization of `values` like `alike` before `place`.
   FusedQuantizeOp finish(FusedQuantizeOp alike, llvm::ArrayRef<int64_t> axes,
                          llvm::ArrayRef<mlir::Value> outs, bool hasAmax,
                          llvm::ArrayRef<mlir::Value> values);
@@ -73,10 +71,10 @@ private:
   std::unique_ptr<mlir::Block> prologue;
   mlir::Block *block;
   mlir::Value row, column;
-  /// Those of the new quantization, in the order of its arguments.
+  /// Sources of the new quantization, in the order of its arguments.
   llvm::SmallVector<QuantizeSource> sources;
   llvm::SmallVector<mlir::Location> locations;
-  /// What stands for the elements of tensors that are computed in place.
+  /// Elements of tensors that are computed in place.
   llvm::DenseMap<mlir::Value, mlir::Value> computed;
 };
 

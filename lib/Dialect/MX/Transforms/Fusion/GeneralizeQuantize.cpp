@@ -14,8 +14,8 @@ namespace mx {
 #include "mx/Dialect/MX/Transforms/Passes.h.inc"
 } // namespace mx
 
-/// Turns the gather that produces the input into the `gather` of `op`, unless
-/// another operation needs the gathered tensor.
+/// Fuses the gather that produces the input into `op`, unless the gathered
+/// tensor has other users.
 static void fuseGather(FusedQuantizeOp op) {
   Value tensor = op.getInput();
   std::optional<GatheredRows> rows = matchGather(tensor);

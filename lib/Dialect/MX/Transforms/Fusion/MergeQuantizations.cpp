@@ -1,11 +1,9 @@
-//===- MergeQuantizations.cpp - One quantization of several ---------------===//
+//===- MergeQuantizations.cpp - Merging of quantizations ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Two quantizations of the same, or of related inputs, become one, and so do a
-// quantization and the largest magnitude of its input. The one stands where the
-// first did, if what the second uses can be moved there.
-//
+// Merges two quantizations of the same or related inputs, and a quantization
+// with the amax of its input. The merged operation replaces the first, if the
+// operands of the second can be moved there.
 //===----------------------------------------------------------------------===//
 
 #include "FusePrologues.h"
@@ -23,7 +21,8 @@ using namespace mx::detail;
 // Two quantizations
 //===----------------------------------------------------------------------===//
 
-/// All but inputs, axes and destinations, of which none is dequantized.
+/// Compares everything except inputs, axes and destinations. Neither may be
+/// dequantized.
 static bool haveSameRecipe(FusedQuantizeOp a, FusedQuantizeOp b) {
   return a.getNumResults() && b.getNumResults() && !a.getDequantized() &&
          !b.getDequantized() && a.getRagged() == b.getRagged() &&
@@ -46,9 +45,8 @@ static bool haveSamePrologue(FusedQuantizeOp a, FusedQuantizeOp b) {
              OperationEquivalence::IgnoreLocations);
 }
 
-/// Whether an operation that `op` or its regions use, and that does not yet
-/// come before `place`, accesses memory or calls a function: it cannot be moved
-/// there.
+/// Returns true if `op` or its regions use an operation that cannot move before
+/// `place`: it does not dominate `place`, and has side effects or is a call.
 static bool needsEffectsAfter(Operation *place, Operation *op,
                               DominanceInfo &dominance) {
   BackwardSliceOptions options;
@@ -61,8 +59,8 @@ static bool needsEffectsAfter(Operation *place, Operation *op,
          !llvm::all_of(slice, isMemoryEffectFree);
 }
 
-/// Where one operation can replace two of a block: before the first, if what
-/// the second uses can be moved there; otherwise null.
+/// Returns the position for an operation that replaces two of a block: before
+/// the first, if the operands of the second can be moved there; otherwise null.
 static Operation *findCommonPlace(IRRewriter &rewriter, Operation *first,
                                   Operation *second) {
   DominanceInfo dominance(first->getParentOp());
@@ -74,8 +72,8 @@ static Operation *findCommonPlace(IRRewriter &rewriter, Operation *first,
              : nullptr;
 }
 
-/// Appends where the largest magnitudes of an operation's values go; no
-/// operation reads those that it did not have.
+/// Appends the amax destinations of an operation, or new destinations without
+/// readers.
 static void appendAmaxOuts(IRRewriter &rewriter, FusedQuantizeOp op,
                            SmallVectorImpl<Value> &outs) {
   if (op.getAmax()) {
@@ -87,8 +85,8 @@ static void appendAmaxOuts(IRRewriter &rewriter, FusedQuantizeOp op,
         rewriter, op.getLoc(), ArrayRef<int64_t>{}, rewriter.getF32Type()));
 }
 
-/// Replaces the results of `op` by those of `merged` with the same
-/// destinations, and by the magnitudes of values from `firstValue` on.
+/// Replaces the results of `op` by results of `merged` with the same
+/// destinations, and by the amaxes of values from `firstValue` on.
 static void replaceByDestinations(IRRewriter &rewriter, FusedQuantizeOp op,
                                   FusedQuantizeOp merged,
                                   ArrayRef<unsigned> destinations,
@@ -103,8 +101,9 @@ static void replaceByDestinations(IRRewriter &rewriter, FusedQuantizeOp op,
   ++numPrologues;
 }
 
-/// A quantization of the same inputs. A prologue would change what one without
-/// copies along rows.
+/// Creates a quantization of the same inputs. If `op` passes on a quantized
+/// input along rows, the new operation gets no prologue, which would quantize
+/// it again.
 static FusedQuantizeOp quantizeAlike(IRRewriter &rewriter, Operation *place,
                                      FusedQuantizeOp op, ArrayRef<int64_t> axes,
                                      ArrayRef<Value> outs, bool hasAmax) {
@@ -131,7 +130,7 @@ bool mx::detail::mergeAxes(IRRewriter &rewriter, FusedQuantizeOp first,
     return false;
   SmallVector<Value> outs;
   SmallVector<unsigned> destinations[2];
-  // Each has one axis, so one destination for each value.
+  // Each quantization has a single axis, so a destination for each value.
   FusedQuantizeOp both[] = {first, second};
   for (unsigned value = 0; value < first.getNumValues(); ++value)
     for (auto [i, op] : llvm::enumerate(both)) {
@@ -153,8 +152,8 @@ static linalg::LinalgOp getElementwise(Value tensor) {
   return op && isElementwise(op) ? op : linalg::LinalgOp();
 }
 
-/// Whether reading the inputs of one serves the other too: they are among
-/// those of the other, or one elementwise operation computes all of them.
+/// Returns true if the same read serves both: inputs are a subset of the
+/// other's, or all are computed by the same elementwise operation.
 static bool haveRelatedInputs(FusedQuantizeOp a, FusedQuantizeOp b) {
   if (b.getInputs().size() > a.getInputs().size())
     std::swap(a, b);

@@ -1,10 +1,8 @@
-//===- Obstacles.h - What keeps operations apart ----------------*- C++ -*-===//
+//===- Obstacles.h - Obstacles to fusion ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// The conditions of both fusions, as text: passes only need to know whether
-// there is an obstacle, and messages say which.
-//
+// Conditions of both fusions as text. Passes test for an obstacle, and remarks
+// print the reason.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_DIALECT_MX_TRANSFORMS_FUSION_OBSTACLES_H
@@ -15,8 +13,8 @@
 
 namespace mx {
 
-/// Text that follows "since", and the operation that it is about, if that is
-/// another one.
+/// Reason that follows "since" in a remark, and another operation to refer to,
+/// if any.
 struct Obstacle {
   std::string why;
   mlir::Operation *where = nullptr;
@@ -24,21 +22,19 @@ struct Obstacle {
   explicit operator bool() const { return !why.empty(); }
 };
 
-/// What keeps an operation on tensors from being one that computes each element
-/// of its results from the elements at the same place.
+/// Returns an obstacle unless the operation on tensors computes each element
+/// from the elements at the same position.
 Obstacle findElementwiseObstacle(mlir::linalg::LinalgOp op);
 
 inline bool isElementwise(mlir::linalg::LinalgOp op) {
   return !findElementwiseObstacle(op);
 }
 
-/// What keeps an operation from becoming the epilogue of a matmul that it
-/// uses.
+/// Returns the obstacle to making `op` the epilogue of `matmul`.
 Obstacle findEpilogueObstacle(MatmulOpInterface matmul,
                               mlir::linalg::LinalgOp op);
 
-/// What keeps an operation from becoming the prologue of a quantization that
-/// uses it.
+/// Returns the obstacle to making `op` the prologue of `quantize`.
 Obstacle findPrologueObstacle(mlir::linalg::LinalgOp op,
                               FusedQuantizeOp quantize);
 

@@ -1,13 +1,10 @@
-//===- DecomposeGroups.cpp - Ways between ranks as smaller steps ----------===//
+//===- DecomposeGroups.cpp - Decomposition of rank-group operations -------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// mx.dispatch and the ways back say which rows a rank needs. Here that becomes
-// sums of rows, which a rank computes alone, and collectives that move whole
-// windows: an all-gather brings every row to every rank, an all-to-all a sum of
-// each rank to the rank of its token. Rows that a rank does not need arrive
-// too, and are not read.
-//
+// mx.dispatch and mx.collect describe the rows that a rank needs. They become
+// local sums of rows, and collectives on whole windows: an all-gather copies
+// every row to every rank, an all-to-all sends each rank's partial sums to the
+// rank of the token. Ranks ignore the rows that they do not need.
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -29,7 +26,7 @@ namespace mx {
 } // namespace mx
 
 //===----------------------------------------------------------------------===//
-// Where ranks meet
+// Placement of collectives
 //===----------------------------------------------------------------------===//
 
 static bool isCollective(Operation *op) {
@@ -37,8 +34,7 @@ static bool isCollective(Operation *op) {
       op);
 }
 
-/// Whether each execution of the parent executes what is in it equally often on
-/// all ranks.
+/// Returns true if `parent` executes its body equally often on all ranks.
 static bool isSameOnAllRanks(Operation *parent) {
   if (isa<func::FuncOp, scf::ExecuteRegionOp>(parent))
     return true;
@@ -49,7 +45,7 @@ static bool isSameOnAllRanks(Operation *parent) {
 }
 
 static LogicalResult verifyParents(Operation *op, StringRef what) {
-  // Each run of a region runs its first block once, whatever branches follow.
+  // The first block of a region runs once, regardless of later branches.
   if (op->getBlock() != &op->getParentRegion()->front())
     return op->emitOpError("expected ")
            << what
@@ -68,7 +64,7 @@ static LogicalResult verifyParents(Operation *op, StringRef what) {
   return success();
 }
 
-/// Ranks that disagree about a branch would wait for each other for ever.
+/// Ranks that take different branches would deadlock.
 static LogicalResult verifyMeetings(ModuleOp module) {
   SetVector<Operation *> functions;
   WalkResult result = module.walk([&](Operation *op) -> WalkResult {
@@ -102,7 +98,7 @@ static LogicalResult verifyMeetings(ModuleOp module) {
 
 namespace {
 
-/// Builds what an operation of a group becomes.
+/// Builds the decomposition of an operation on a rank group.
 class GroupBuilder : public mx::ArithBuilder {
 public:
   GroupBuilder(Operation *op, RankGroupOp group, FlatSymbolRefAttr name)
@@ -122,13 +118,13 @@ public:
     return AllGatherOp::create(*this, outs.getType(), name, input, outs)
         .getResult(0);
   }
-  /// What the other ranks have for this one.
+  /// Exchanges segments with the other ranks.
   Value allToAll(Value input) {
     return AllToAllOp::create(*this, input.getType(), name, input,
                               window(input.getType()))
         .getResult(0);
   }
-  /// Rows that are added up in their order, as `mx.combine` does.
+  /// Adds rows in a fixed order, as `mx.combine` does.
   Value combine(Value input, Value rows, Value outs, bool overwrite) {
     return CombineOp::create(*this, outs.getType(), input, rows,
                              /*offsets=*/Value(), outs, AdditionOrder::Fixed,
@@ -136,13 +132,13 @@ public:
         .getResult(0);
   }
 
-  /// Where no type says that the ids are of at most as many tokens as a rank
-  /// may have, the call ends.
+  /// Requires at run time that the number of ids is at most the tokens of a
+  /// rank, unless the type proves it.
   void requireTokens(Value ids);
-  /// The same of two arrays with as many rows.
+  /// Requires at run time that two arrays have equally many rows.
   void requireRows(Value array, StringRef what, Value other,
                    StringRef otherWhat);
-  /// A tensor in the place of `out`, each element computed by `emit` from those
+  /// Builds a tensor like `out`; `emit` computes its elements from the elements
   /// of `inputs`.
   Value forEachElement(
       Value out, ValueRange inputs,
@@ -180,7 +176,7 @@ void GroupBuilder::requireRows(Value array, StringRef what, Value other,
                                StringRef otherWhat) {
   if (!ShapedType::isDynamic(getKnownRows(array)) &&
       !ShapedType::isDynamic(getKnownRows(other)))
-    return; // the verifier has compared them
+    return; // compared by the verifier
   Value same = arith::CmpIOp::create(*this, arith::CmpIPredicate::eq,
                                      tensor::DimOp::create(*this, array, 0),
                                      tensor::DimOp::create(*this, other, 0));
@@ -204,9 +200,8 @@ Value GroupBuilder::forEachElement(
       .getResult(0);
 }
 
-/// The ids of as many tokens as a rank may have: -1 for those it lacks. They
-/// have more rows where there are too many tokens, which the all-gather
-/// refuses.
+/// Pads ids with -1 to the maximum number of tokens of a rank. Longer arrays
+/// are not truncated; the all-gather rejects them.
 Value GroupBuilder::padIds(Value ids) {
   auto type = cast<RankedTensorType>(ids.getType());
   OpFoldResult high;
@@ -226,8 +221,7 @@ Value GroupBuilder::padIds(Value ids) {
   return tensor::PadOp::create(*this, Type(), ids, low, highs, none);
 }
 
-/// The rank that has the expert of each id, or -1 where there is none: i32, of
-/// the shape of the ids.
+/// Returns the rank that owns the expert of each id, or -1 (i32, same shape).
 Value GroupBuilder::findOwners(Value ids, int64_t experts) {
   SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(*this, getLoc(), ids);
   Value out = tensor::EmptyOp::create(*this, sizes, getI32Type());
@@ -235,7 +229,7 @@ Value GroupBuilder::findOwners(Value ids, int64_t experts) {
   return forEachElement(
       out, ids, [&](mx::ArithBuilder &body, ValueRange given) {
         Value id = given[0];
-        // As unsigned numbers, negative ones are beyond any expert.
+        // As unsigned numbers, negative ids exceed the number of experts.
         Value exists = body.isBelow(id, body.constantLike(id, experts));
         Value owner = body.div(id, own);
         Value rank = body.select(exists, owner, body.constantLike(id, -1));
@@ -245,7 +239,7 @@ Value GroupBuilder::findOwners(Value ids, int64_t experts) {
       });
 }
 
-/// The row of the window of each slot; -1 remains.
+/// Returns the row of the window for each slot; -1 is kept.
 Value GroupBuilder::findRows(Value slots, int64_t choices) {
   SmallVector<OpFoldResult> sizes =
       tensor::getMixedSizes(*this, getLoc(), slots);
@@ -257,8 +251,8 @@ Value GroupBuilder::findRows(Value slots, int64_t choices) {
       });
 }
 
-/// The token that each row of an all-to-all belongs to, where its rank has an
-/// expert of the token, else -1: of the owners of the ids of all tokens.
+/// Returns the token of each row of an all-to-all if its rank owns an expert of
+/// the token, else -1. `owners` belong to all tokens.
 Value GroupBuilder::findTokens(Value owners) {
   int64_t choices = cast<RankedTensorType>(owners.getType()).getDimSize(1);
   Value out = empty({getRows()}, getI32Type());
@@ -322,7 +316,7 @@ static void decompose(CollectOp op) {
   op.erase();
 }
 
-/// The numbers that have come back, at their tokens and choices.
+/// Selects the received numbers by token and choice.
 static Value pick(GroupBuilder &builder, CollectPairsOp op, Value received) {
   Value owners = builder.findOwners(op.getIds(), op.getExperts());
   return builder.forEachElement(
@@ -347,7 +341,7 @@ static void decompose(CollectPairsOp op) {
   builder.requireTokens(op.getIds());
   builder.requireRows(op.getOuts(), "outs", op.getIds(), "ids");
   builder.requireRows(op.getSlots(), "slots", op.getInput(), "input");
-  // A pair is a row of one number, which goes to the place of its slot.
+  // A pair is a row of a single number, stored at its slot.
   SmallVector<ReassociationIndices> together = {{0, 1}};
   SmallVector<OpFoldResult> sizes = {
       tensor::getMixedSize(builder, op.getLoc(), op.getInput(), 0),

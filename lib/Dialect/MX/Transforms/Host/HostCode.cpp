@@ -1,11 +1,9 @@
-//===- HostCode.cpp - Run a pipeline beside the host's own code -----------===//
+//===- HostCode.cpp - Separation of host code during pipelines ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Upstream's passes (bufferization, deallocation, canonicalization, ...) work
-// on all functions of a module. So what is not mx's is taken out of the module
-// while they run, and put back after them.
-//
+// Upstream passes (bufferization, deallocation, canonicalization, ...)
+// transform all functions of a module. Host code is therefore moved out of the
+// module while they run.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Dialect/MX/Transforms/HostCode.h"
@@ -27,13 +25,13 @@ namespace mx {
 } // namespace mx
 
 //===----------------------------------------------------------------------===//
-// Which functions are the host's
+// Classification of functions
 //
-// What a function does says where its memory is; calls carry that on.
+// The operations of a function determine its memory space; calls propagate it.
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What the operations of a function say about it, the strongest last.
+/// Evidence from the operations of a function, from weak to strong.
 enum class Evidence { none, parallel, managesDevice, tensors };
 } // namespace
 
@@ -54,7 +52,7 @@ static Evidence getEvidence(Operation *op) {
 
 static Evidence getEvidence(func::FuncOp function) {
   Evidence evidence = Evidence::none;
-  // An argument that nothing uses says it too.
+  // Unused tensor arguments are evidence, too.
   if (llvm::any_of(function.getFunctionType().getInputs(),
                    [](Type type) { return isa<TensorType>(type); }))
     return Evidence::tensors;
@@ -144,10 +142,10 @@ void mx::eraseUnreachable(ModuleOp module, ArrayRef<func::FuncOp> entries) {
 }
 
 //===----------------------------------------------------------------------===//
-// The host's code, out of the module and back
+// Removing and restoring host code
 //===----------------------------------------------------------------------===//
 
-/// Kernels that mx's passes lower, not those of another compiler.
+/// Returns true for kernels of mx, and false for kernels of other compilers.
 static bool hasMXKernels(gpu::GPUModuleOp kernels) {
   return llvm::any_of(kernels.getOps(), [](Operation &op) {
     return op.getName().getDialectNamespace() == "mxgpu";
@@ -165,14 +163,14 @@ static StringAttr getSymbol(Operation *op) {
 
 namespace {
 
-/// The host's own code, while it is out of the module.
+/// Host code while it is outside the module.
 class HostCode {
 public:
   explicit HostCode(ModuleOp module)
       : module(module), aside(ModuleOp::create(module.getLoc())) {}
-  /// Takes out what is not mx's, if that has code.
+  /// Moves host code out of the module, if there is any.
   void takeOut();
-  /// Puts it back in front of what a pipeline has left.
+  /// Inserts the host code before the output of the pipeline.
   LogicalResult putBack();
 
 private:
@@ -181,13 +179,14 @@ private:
 
   ModuleOp module;
   OwningOpRef<ModuleOp> aside;
-  /// Private functions of mx that host code calls.
+  /// Private mx functions that host code calls.
   SmallVector<StringAttr> shown;
 };
 
 } // namespace
 
-/// Functions and kernels of mx, and the declarations and globals they use.
+/// Returns functions and kernels of mx, and the declarations and globals that
+/// they use.
 static llvm::DenseSet<Operation *> findMX(ModuleOp module) {
   llvm::DenseSet<Operation *> functions = findDeviceFunctions(module);
   SmallVector<Operation *> roots(functions.begin(), functions.end());
@@ -197,7 +196,8 @@ static llvm::DenseSet<Operation *> findMX(ModuleOp module) {
   return findReachable(module, roots);
 }
 
-// Else passes take them for functions that nothing calls.
+// Makes functions public that host code calls, because passes would otherwise
+// treat them as unused.
 void HostCode::showReferenced() {
   for (auto function : module.getOps<func::FuncOp>())
     if (function.isPrivate() && !function.isExternal() &&
@@ -216,7 +216,7 @@ void HostCode::takeOut() {
   for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
     if (!mxOps.contains(&op))
       op.moveBefore(aside->getBody(), aside->getBody()->end());
-  // What both parts use is in both.
+  // Clone symbols that both parts use.
   for (Operation &op : *module.getBody())
     if (auto function = dyn_cast<func::FuncOp>(op);
         getSymbol(&op) && (!function || function.isExternal()) &&
@@ -225,8 +225,8 @@ void HostCode::takeOut() {
   showReferenced();
 }
 
-/// Makes room for an operation of the host: of two equal ones one is enough,
-/// and what a pipeline has made gets another name.
+/// Resolves a symbol conflict with an operation of the host: equal operations
+/// are merged, otherwise the symbol of the pipeline is renamed.
 LogicalResult HostCode::resolve(Operation *op, SymbolTable &table) {
   StringAttr name = getSymbol(op);
   Operation *made = name ? table.lookup(name) : nullptr;
@@ -252,7 +252,7 @@ LogicalResult HostCode::putBack() {
   for (StringAttr name : shown)
     if (auto function = module.lookupSymbol<func::FuncOp>(name))
       function.setPrivate();
-  // First all names, then the operations, whose names it would find else.
+  // Rename first: inserted operations would conflict with lookups.
   LogicalResult result = success();
   SymbolTable table(module);
   for (Operation &op : *aside->getBody())

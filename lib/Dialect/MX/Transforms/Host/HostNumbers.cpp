@@ -1,4 +1,4 @@
-//===- HostNumbers.cpp - Numbers that the host knows ----------------------===//
+//===- HostNumbers.cpp - Numbers known on the host ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -59,10 +59,6 @@ bool HostNumbers::isEntry(Operation *op) {
   return place->second;
 }
 
-//===----------------------------------------------------------------------===//
-// Loops
-//===----------------------------------------------------------------------===//
-
 KernelNumbers::KernelNumbers(Operation *op, HostNumbers &hostNumbers)
     : op(op), block(&op->getRegion(0).front()), host(op->getLoc(), op),
       hostNumbers(hostNumbers) {
@@ -122,17 +118,13 @@ ArrayRef<Value> KernelNumbers::getSizes() {
   return sizes;
 }
 
-//===----------------------------------------------------------------------===//
-// Numbers
-//===----------------------------------------------------------------------===//
-
-/// Whether what upstream infers of a result holds here too: it takes a division
-/// by 0, and shifts by the width or more, for undefined
-/// (docs/reference/Math.md).
+/// Returns true if upstream's range inference is valid here. Upstream treats
+/// division by 0 and shifts by at least the width as undefined, but
+/// docs/reference/Math.md defines them.
 static bool isInferred(Operation *op, ArrayRef<ConstantIntRanges> operands) {
   if (isa<arith::DivUIOp, arith::RemUIOp, arith::CeilDivUIOp>(op))
     return !operands[1].umin().isZero();
-  // The least number divided by -1 has a result, too.
+  // The minimum divided by -1 also has a result.
   if (isa<arith::DivSIOp, arith::RemSIOp, arith::CeilDivSIOp,
           arith::FloorDivSIOp>(op))
     return operands[1].smin().isStrictlyPositive() ||
@@ -145,7 +137,7 @@ static bool isInferred(Operation *op, ArrayRef<ConstantIntRanges> operands) {
 ConstantIntRanges KernelNumbers::getRange(Value value) {
   if (auto found = ranges.find(value); found != ranges.end())
     return found->second;
-  // Sizes are below, and sums of some of them do not overflow.
+  // Limit of sizes, low enough that sums of a few sizes do not overflow.
   constexpr int64_t kMost = int64_t(1) << 60;
   unsigned width = ConstantIntRanges::getStorageBitwidth(value.getType());
   auto range = ConstantIntRanges::maxRange(width);
@@ -222,7 +214,7 @@ Value KernelNumbers::getOnHost(Value value) {
 }
 
 bool KernelNumbers::addTerms(Value value, IndexSum &sum, bool isMinus) {
-  // More are clamped: an index of a program has a few.
+  // Typical indices have few terms; longer sums are clamped.
   constexpr size_t kMostTerms = 8;
   if (sum.plus.size() + sum.minus.size() == kMostTerms)
     return false;

@@ -1,10 +1,8 @@
-//===- HostNumbers.h - Numbers that the host knows --------------*- C++ -*-===//
+//===- HostNumbers.h - Numbers known on the host ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Numbers that a program has before it launches a kernel, and what they tell of
-// the numbers in the region of an operation on elements.
-//
+// Numbers available before a launch, and the ranges that follow for numbers in
+// the region of an operation on elements.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_DIALECT_MX_TRANSFORMS_HOST_HOSTNUMBERS_H
@@ -17,50 +15,50 @@
 
 namespace mx {
 
-/// Which numbers the host has without a read of the device. Answers are kept:
-/// numbers share what they are computed from.
+/// Finds numbers that the host can compute without reading device memory.
+/// Results are cached, because numbers share operands.
 class HostNumbers {
 public:
   bool contains(mlir::Value value);
 
 private:
   bool find(mlir::Value value);
-  /// Whether only hosts call a function: a caller in the module may pass
-  /// numbers that follow from arrays.
+  /// Returns true if a function is only called by the host. A caller in the
+  /// module may pass numbers read from arrays.
   bool isEntry(mlir::Operation *op);
 
   llvm::DenseMap<mlir::Value, bool> known;
   llvm::DenseMap<mlir::Operation *, bool> entries;
 };
 
-/// An index as a sum of numbers of the host and at most one index of a loop.
+/// Index as a sum of host numbers and at most a single loop index.
 struct IndexSum {
   std::optional<unsigned> loop;
-  /// Numbers that are added and subtracted.
+  /// Terms that are added and subtracted.
   llvm::SmallVector<mlir::Value> plus, minus;
 };
 
-/// The numbers in the region of an operation on elements.
+/// Numbers in the region of an operation on elements.
 class KernelNumbers {
 public:
   KernelNumbers(mlir::Operation *op, HostNumbers &hostNumbers);
 
-  /// The block that runs for each element.
   mlir::Block *getBlock() const { return block; }
-  /// Builds on the host, before the operation.
+  /// Returns a builder before the operation.
   mlir::ImplicitLocOpBuilder &getHost() { return host; }
 
-  /// Whether a value is not made in the region.
+  /// Returns true if a value is defined outside the region.
   bool isOutside(mlir::Value value) const;
-  /// The loop of the operation whose index a value is.
+  /// Returns the loop of the operation with `value` as its index.
   std::optional<unsigned> getLoop(mlir::Value value) const;
-  /// How often each loop runs, on the host.
+  /// Returns the trip count of each loop, on the host.
   llvm::ArrayRef<mlir::Value> getSizes();
-  /// What the numbers of the program say, whatever it reads.
+  /// Returns the range of `value` for all inputs.
   mlir::ConstantIntRanges getRange(mlir::Value value);
-  /// Adds the terms of an index to a sum, or says that it is none.
+  /// Adds the terms of an index to `sum`. Returns false if the index is no such
+  /// sum.
   bool addTerms(mlir::Value value, IndexSum &sum, bool isMinus);
-  /// A number of such a sum, computed on the host.
+  /// Computes a term of such a sum on the host.
   mlir::Value getOnHost(mlir::Value value);
 
 private:

@@ -1,4 +1,4 @@
-//===- Blocks.cpp - Which elements share a scale --------------------------===//
+//===- Blocks.cpp - Block structure of scales -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +37,7 @@ FailureOr<Index> mx::import::dropBlock(const Index &columns, int64_t block) {
   return (*digits)[0];
 }
 
-/// Whether scales have a dimension for each of `rows` and for `blocks`.
+/// Returns true if scales have a dimension for each of `rows` and for `blocks`.
 static bool areScalesOf(const Leaf &scales, ArrayRef<Index> rows,
                         const Index &blocks) {
   Indices groups(rows);
@@ -49,12 +49,12 @@ static bool hasEncoding(const Leaf &leaf) {
   return bool(cast<RankedTensorType>(leaf.tensor.getType()).getEncoding());
 }
 
-/// Blocks of any size.
+/// Finds the block size, which may be any divisor.
 static std::optional<int64_t> findBlockSize(const Leaf &scales,
                                             ArrayRef<Index> rows,
                                             const Index &columns,
                                             Index &blocks) {
-  // Beyond what is known of the columns, sizes are powers of two.
+  // Without a known number of columns, try powers of two.
   int64_t count = countValues(columns), end = count ? count : 1 << 20;
   for (int64_t block = 1; block <= end; ++block) {
     if (count ? count % block != 0 : !llvm::isPowerOf2_64(block))
@@ -86,7 +86,7 @@ Reason mx::import::findBlocks(const Factor &factor, ArrayRef<Index> rows,
            (*size == 1 ? " element" : " elements") + ", where a multiple of " +
            std::to_string(wanted) + " is expected with scales of " +
            printType(scales.element);
-  // A last digit whose size is not known may be a block.
+  // A last digit of dynamic size may be a block.
   blocks.index = columns;
   if (columns.size() > 1 && columns.back().isDynamic()) {
     blocks.index.pop_back();

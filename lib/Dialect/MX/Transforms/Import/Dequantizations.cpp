@@ -1,4 +1,4 @@
-//===- Dequantizations.cpp - Scaled numbers that no matmul takes ----------===//
+//===- Dequantizations.cpp - Import of dequantizations --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,7 @@ using namespace mx::import;
 
 namespace {
 
-/// The dimensions of mx.dequantize, and the order of those of the result.
+/// Dimensions of mx.dequantize, and the order of the result's dimensions.
 struct DequantizePlan {
   Indices rows;
   Index columns;
@@ -24,7 +24,8 @@ struct DequantizePlan {
 
 } // namespace
 
-/// Whether the elements of `op` are made by a product, maybe with scales.
+/// Returns true if `op` computes its elements by a multiplication, with or
+/// without scales.
 static bool multiplies(Operation *op) {
   if (op->getNumResults() != 1 ||
       !isa<RankedTensorType>(op->getResult(0).getType()))
@@ -41,7 +42,7 @@ static bool multiplies(Operation *op) {
       skipConversions(value, through).getDefiningOp());
 }
 
-/// Tries dimensions `first` to `end` of the result as the columns.
+/// Tries dimensions [first, end) of the result as columns.
 static Reason tryColumns(const Factor &factor, ArrayRef<Index> dims,
                          int64_t first, int64_t end, const Options &options,
                          DequantizePlan &plan) {
@@ -79,7 +80,7 @@ static Reason planDequantize(const Factor &factor, ArrayRef<Index> dims,
   return first;
 }
 
-/// The result of mx.dequantize in the shape of `type`.
+/// Reshapes the result of mx.dequantize to `type`.
 static Value restoreShape(OpBuilder &builder, Location loc, Value numbers,
                           ArrayRef<OpFoldResult> sizes,
                           const DequantizePlan &plan) {

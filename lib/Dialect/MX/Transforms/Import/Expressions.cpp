@@ -1,12 +1,9 @@
-//===- Expressions.cpp - Numbers that are multiplied by their scale -------===//
+//===- Expressions.cpp - Matching of scaled values ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// arith.scaling_extf, the conversions that it stands for, and what
-// --arith-expand makes of these. The latter is recognised by what it computes:
-// an expression on integers is evaluated for all codes and compared with the
-// numbers of each format.
-//
+// Matches arith.scaling_extf, the equivalent conversions, and their expansion
+// by --arith-expand. Expansions are matched semantically: an integer expression
+// is evaluated for all codes and compared with the values of each format.
 //===----------------------------------------------------------------------===//
 
 #include "Trace.h"
@@ -18,14 +15,14 @@ using namespace mx::import;
 
 namespace {
 
-/// The types that elements or scales may have.
+/// Returns the types of elements and scales.
 SmallVector<FloatType> getNarrowTypes(MLIRContext *context) {
   return {Float8E8M0FNUType::get(context), Float8E4M3FNType::get(context),
           Float8E5M2Type::get(context),    Float6E3M2FNType::get(context),
           Float6E2M3FNType::get(context),  Float4E2M1FNType::get(context)};
 }
 
-/// Computes an expression on constants.
+/// Evaluates an expression on constants.
 class Evaluator {
 public:
   Evaluator(Value leaf, Attribute code) { known[leaf] = code; }
@@ -54,7 +51,7 @@ private:
       if (!operands.back())
         return {};
     }
-    // The clone is what a fold may change.
+    // Folding may modify the operation, so fold a clone.
     Operation *copy = op->clone();
     SmallVector<OpFoldResult> results;
     Attribute result;
@@ -70,8 +67,8 @@ private:
 
 } // namespace
 
-/// The number that a code of `type` stands for. APFloat converts the NaN of
-/// f8E8M0FNU to an infinity.
+/// Returns the value of a code of `type`. APFloat converts the NaN of f8E8M0FNU
+/// to an infinity.
 static APFloat decodeNarrow(FloatType type, const APInt &code) {
   if (isa<Float8E8M0FNUType>(type) && code.isAllOnes())
     return APFloat::getNaN(APFloat::IEEEsingle());
@@ -81,7 +78,7 @@ static APFloat decodeNarrow(FloatType type, const APInt &code) {
   return value;
 }
 
-/// Whether an expression gives `expected`, in its own type.
+/// Returns true if the expression's value is `expected` in its own type.
 static bool isNumber(Attribute found, APFloat expected, bool maybeZero) {
   auto number = dyn_cast_or_null<FloatAttr>(found);
   if (!number)
@@ -94,8 +91,8 @@ static bool isNumber(Attribute found, APFloat expected, bool maybeZero) {
   return value.bitwiseIsEqual(expected) || (maybeZero && value.isPosZero());
 }
 
-/// Whether `value`, of the code in `leaf`, is the number of a format. The
-/// expansion of arith makes 0 of the least scale, 2^-127.
+/// Returns true if `value`, computed from the code `leaf`, is the value of a
+/// format. arith's expansion flushes the smallest scale, 2^-127, to 0.
 static bool computesFormat(Value value, Value leaf, FloatType type) {
   unsigned bits = type.getWidth();
   for (unsigned code = 0; code < 1u << bits; ++code) {
@@ -113,7 +110,7 @@ static bool computesFormat(Value value, Value leaf, FloatType type) {
   return true;
 }
 
-/// The one argument of a body that an expression of arith depends on.
+/// Returns the single body argument on which an arith expression depends.
 static Value findArgument(Value value) {
   llvm::SmallSetVector<Value, 8> seen;
   SmallVector<Value> work = {value};
@@ -135,7 +132,7 @@ static Value findArgument(Value value) {
   return argument;
 }
 
-/// The bits that are converted, where they are only given another type.
+/// Returns the operand of a bitcast.
 static Value skipBitcast(Value value) {
   if (auto op = value.getDefiningOp<arith::BitcastOp>())
     return op.getIn();

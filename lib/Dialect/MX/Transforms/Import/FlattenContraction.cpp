@@ -1,4 +1,4 @@
-//===- FlattenContraction.cpp - Contractions as matmuls -------------------===//
+//===- FlattenContraction.cpp - Flattening of contractions to matmuls -----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -11,7 +11,7 @@ using namespace mx::import;
 
 namespace {
 
-/// The dimensions of the flat contraction: batch, rows, columns, reduction.
+/// Dimensions of the flat contraction: batch, rows, columns, reduction.
 struct FlatLoops {
   LoopPlan plan;
   bool hasBatch;
@@ -19,7 +19,7 @@ struct FlatLoops {
   explicit FlatLoops(LoopPlan given)
       : plan(std::move(given)), hasBatch(!plan.batch.empty()) {}
 
-  /// The dimensions of an operand, or of the result.
+  /// Returns the dimensions of an operand or of the result.
   Indices getGroups(const Index &first, const Index &second) const {
     Indices groups;
     if (hasBatch)
@@ -29,7 +29,7 @@ struct FlatLoops {
     return groups;
   }
 
-  /// The map of dimensions 0 (rows), 1 (columns) and 2 (reduction).
+  /// Returns a map of dimensions 0 (rows), 1 (columns) and 2 (reduction).
   AffineMap getMap(MLIRContext *context, unsigned first,
                    unsigned second) const {
     SmallVector<AffineExpr> exprs;
@@ -41,7 +41,6 @@ struct FlatLoops {
   }
 };
 
-/// A flat operand.
 struct FlatOperand {
   Leaf leaf;
   Indices groups;
@@ -50,8 +49,8 @@ struct FlatOperand {
 
 } // namespace
 
-/// `tensor`, whose rows are dimension `row`, with its two kinds of dimensions
-/// in the order that it has. Null if they are mixed.
+/// Flattens `tensor`, with rows as dimension `row`, and keeps the order of rows
+/// and reduction. Fails if they are interleaved.
 static FailureOr<FlatOperand> flattenOperand(const FlatLoops &loops,
                                              Value tensor, Indices dims,
                                              const Index &rows, unsigned row) {
@@ -70,8 +69,7 @@ static FailureOr<FlatOperand> flattenOperand(const FlatLoops &loops,
   return failure();
 }
 
-/// The sizes of a result with the map `out`: each of its dimensions is one of
-/// an operand.
+/// Returns the sizes of a result with the map `out`, from the operands.
 static SmallVector<OpFoldResult> getSizesFrom(OpBuilder &builder, Location loc,
                                               ArrayRef<FlatOperand> operands,
                                               ValueRange tensors,
@@ -97,7 +95,7 @@ static Value makeZeros(OpBuilder &builder, Location loc,
 
 std::optional<FlatContraction>
 mx::import::flattenContraction(linalg::LinalgOp op) {
-  // Products of vectors are left to others.
+  // Products of vectors are not matmuls.
   auto kinds = linalg::inferContractionDims(op);
   if (failed(kinds) || kinds->m.empty() || kinds->n.empty())
     return std::nullopt;

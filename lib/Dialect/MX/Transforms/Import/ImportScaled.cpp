@@ -1,10 +1,8 @@
-//===- ImportScaled.cpp - Block-scaled IR of other compilers --------------===//
+//===- ImportScaled.cpp - Import of block-scaled IR -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Matmuls come first, and take the numbers with scales that they multiply;
-// what is left of these is then dequantized.
-//
+// Matmuls are imported first, with their scaled operands. Remaining scaled
+// values become dequantizations.
 //===----------------------------------------------------------------------===//
 
 #include "Import.h"
@@ -29,7 +27,7 @@ namespace {
 using ImportForm = LogicalResult (*)(Operation *, const import::Options &,
                                      import::Reason &);
 
-/// In the order in which they are tried, each on the whole module.
+/// Forms in order; each runs on the whole module.
 constexpr ImportForm kForms[] = {
     import::importContraction,    import::importTosaMatmul,
     import::importTosaCastFrom,   import::importTosaCastTo,
@@ -45,14 +43,14 @@ private:
   FailureOr<import::Options> readOptions();
   void importAll(ImportForm form, import::Options options);
 
-  /// Operations that a remark was about.
+  /// Operations with a remark.
   llvm::SmallPtrSet<Operation *, 8> reported;
 };
 
 } // namespace
 
-/// What has lost its users is erased at the end: until then, pointers to it
-/// are kept.
+/// Unused operations are erased at the end, because pointers to them are kept
+/// until then.
 void ImportScaled::importAll(ImportForm form, import::Options options) {
   llvm::SetVector<Operation *> dead;
   options.dead = &dead;

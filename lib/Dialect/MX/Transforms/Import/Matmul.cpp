@@ -1,9 +1,7 @@
-//===- Matmul.cpp - Matmuls in terms of loops as mx.matmul ----------------===//
+//===- Matmul.cpp - Import of matmuls -------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Rows, columns and the reduction become one dimension each.
-//
+// Collapses rows, columns and reduction to a dimension each.
 //===----------------------------------------------------------------------===//
 
 #include "Import.h"
@@ -15,22 +13,22 @@ using namespace mx::import;
 
 namespace {
 
-/// The dimensions of one operand of mx.matmul.
+/// Dimensions of an operand of mx.matmul.
 struct Side2D {
   const Factor *factor = nullptr;
   /// Rows of A, or of B, which are columns of the result.
   Index rows;
-  /// Of the scales, in place of the reduction.
+  /// Blocks of the scales along the reduction.
   Blocks blocks;
 };
 
-/// The dimensions of a matmul.
+/// Dimensions of a matmul.
 struct Plan {
-  /// One index for each dimension of the batch.
+  /// An index for each batch dimension.
   Indices batch;
   Side2D a, b;
   Index reduction;
-  /// The result is computed with rows and columns exchanged.
+  /// The transposed result is computed.
   bool isTransposed = false;
   int64_t block = kPowerOfTwoBlockSize;
 
@@ -44,11 +42,7 @@ struct Plan {
 
 } // namespace
 
-//===----------------------------------------------------------------------===//
-// Planning
-//===----------------------------------------------------------------------===//
-
-/// Finds batch, rows, columns and the reduction.
+/// Finds batch, rows, columns and reduction.
 static Reason planOperands(const Matmul &matmul, Plan &plan) {
   LoopPlan loops;
   if (Reason why =
@@ -102,10 +96,10 @@ static Reason makePlan(const Matmul &matmul, const Options &options,
   for (Side2D *side : {&plan.a, &plan.b})
     if (Reason why = checkFactor(*side, plan, options); !why.empty())
       return why;
-  // Numbers without scales are A.
+  // An operand without scales must be A.
   if (plan.a.factor->scales && !plan.b.factor->scales) {
     std::swap(plan.a, plan.b);
-    // A vector is one of rows as well as of columns.
+    // A vector serves as rows or columns.
     plan.isTransposed = !plan.a.rows.empty() && !plan.b.rows.empty();
   }
   if (plan.b.factor->scales)
@@ -116,13 +110,8 @@ static Reason makePlan(const Matmul &matmul, const Options &options,
   return checkResult(matmul.result.getType());
 }
 
-//===----------------------------------------------------------------------===//
-// Rewriting
-//===----------------------------------------------------------------------===//
-
 namespace {
 
-/// Elements and, if there are some, scales of an operand.
 struct OperandValues {
   Value elements, scales;
 };
@@ -145,8 +134,7 @@ static OperandValues buildOperand(OpBuilder &builder, Location loc,
   return values;
 }
 
-/// Dimensions that are put together have the same sizes in all that the matmul
-/// reads and writes.
+/// Requires that collapsed dimensions have equal sizes in operands and result.
 static void requireSizes(OpBuilder &builder, Location loc, const Matmul &matmul,
                          const Plan &plan) {
   Indices groups = plan.getGroups(plan.a.rows, plan.b.rows);
@@ -169,7 +157,7 @@ static void requireSizes(OpBuilder &builder, Location loc, const Matmul &matmul,
   requireSameSizes(builder, loc, written, "the result", right, side.rows);
 }
 
-/// What the matmul writes to: what is added to, or a new tensor.
+/// Returns the destination of the matmul: the initial value, or a new tensor.
 static Value buildOut(OpBuilder &builder, Location loc, const Matmul &matmul,
                       const Plan &plan, const OperandValues &a,
                       const OperandValues &b, Type element) {
@@ -196,7 +184,7 @@ LogicalResult mx::import::rewriteMatmul(const Matmul &matmul,
     return failure();
   OpBuilder builder(matmul.root);
   Location loc = matmul.root->getLoc();
-  // One rounding, of the f32 sum, as the types say.
+  // Round the f32 accumulator directly to the type of the rounding.
   Operation *rounding = matmul.init ? nullptr : getRounding(matmul.result);
   Value replaced = rounding ? rounding->getResult(0) : matmul.result;
   requireSizes(builder, loc, matmul, plan);
@@ -225,13 +213,13 @@ LogicalResult mx::import::rewriteMatmul(const Matmul &matmul,
 }
 
 //===----------------------------------------------------------------------===//
-// Matmuls of linalg
+// linalg matmuls
 //
-// Any operation of linalg whose body adds a product to its result: matmul,
-// batch_matmul, contract, generic, with the scales before it or in its body.
+// Any linalg operation with a body that adds a product to the result: matmul,
+// batch_matmul, contract, generic, with scales in the body or before it.
 //===----------------------------------------------------------------------===//
 
-/// The product that a body adds to the element of its result.
+/// Returns the product that a body adds to its result.
 static arith::MulFOp findProduct(linalg::LinalgOp op) {
   if (!op.hasPureTensorSemantics() || op.getNumDpsInits() != 1 ||
       op->getNumResults() != 1 || op.getNumReductionLoops() == 0)
@@ -246,7 +234,7 @@ static arith::MulFOp findProduct(linalg::LinalgOp op) {
   return added.getDefiningOp<arith::MulFOp>();
 }
 
-/// The sizes of a destination, by way of what it was made of.
+/// Returns the sizes of a destination from its producer.
 static SmallVector<OpFoldResult> getSizesOf(OpBuilder &builder, Value out) {
   while (auto fill = out.getDefiningOp<linalg::FillOp>())
     out = fill.getDpsInits()[0];
@@ -255,7 +243,7 @@ static SmallVector<OpFoldResult> getSizesOf(OpBuilder &builder, Value out) {
   return tensor::getMixedSizes(builder, out.getLoc(), out);
 }
 
-/// Whether a failure to trace a matmul is worth a remark.
+/// Adds context to a reason for a remark, if any.
 static LogicalResult giveUp(Reason &why) {
   if (!why.empty())
     why = "its operands are not imported: " + why;

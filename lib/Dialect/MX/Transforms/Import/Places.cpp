@@ -1,4 +1,4 @@
-//===- Places.cpp - Which loops the dimensions of a tensor follow ---------===//
+//===- Places.cpp - Tensor dimensions in terms of loops -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,7 @@ Indices mx::import::getLoops(ArrayRef<int64_t> sizes) {
   Indices loops;
   for (auto [loop, size] : llvm::enumerate(sizes)) {
     loops.emplace_back();
-    // The index of a loop of one step is 0.
+    // A loop with a single step has no digit.
     if (size != 1)
       loops.back().push_back({unsigned(loop), 1, size});
   }
@@ -43,7 +43,7 @@ Index mx::import::flatten(ArrayRef<Index> indices) {
   return all;
 }
 
-/// Takes the last `size` values off `index`.
+/// Removes the last `size` values of `index`.
 static FailureOr<Index> takeLow(Index &index, int64_t size) {
   Index low;
   while (size != 1) {
@@ -72,7 +72,7 @@ FailureOr<Indices> mx::import::split(ArrayRef<Digit> index,
   Index rest(index);
   Indices digits(sizes.size());
   for (size_t i = sizes.size(); i-- > 1;) {
-    // A digit whose length is not known is a dimension by itself or none.
+    // A digit of dynamic size must be a whole dimension.
     if (ShapedType::isDynamic(sizes[i])) {
       if (rest.empty() || !rest.back().isDynamic() || rest.back().inner != 1)
         return failure();
@@ -96,7 +96,7 @@ int64_t mx::import::countValues(ArrayRef<Digit> index) {
   return count;
 }
 
-/// `left` * `factor` + `right`, where `right` takes `factor` values.
+/// Combines `left` * `factor` + `right`, with `right` < `factor`.
 static FailureOr<Index> join(AffineBinaryOpExpr sum, ArrayRef<Index> dims) {
   auto product = dyn_cast<AffineBinaryOpExpr>(sum.getLHS());
   AffineExpr low = sum.getRHS();
@@ -161,7 +161,7 @@ Index mx::import::select(ArrayRef<Digit> index,
 
 bool Arrangement::isInOrder() const { return llvm::is_sorted(order); }
 
-/// Takes `digit` off the top of `rest`, if it begins with it.
+/// Removes `digit` from the top of `rest`, if it is a prefix.
 static bool consume(Index &rest, Digit digit) {
   if (rest.empty() || rest.front().loop != digit.loop)
     return false;
@@ -187,7 +187,7 @@ static bool consume(Index &rest, ArrayRef<Digit> dim) {
   return true;
 }
 
-/// Dimensions of one element join those that follow them, or the last.
+/// Adds dimensions of size 1 to the next group, or to the last.
 static void placeUnits(Arrangement &found, ArrayRef<Index> dims) {
   bool sorted = found.isInOrder();
   for (int64_t unit = 0, e = dims.size(); unit < e; ++unit) {
@@ -246,13 +246,12 @@ static LoopSet getLoopsOf(ArrayRef<Index> dims) {
   return loops;
 }
 
-/// Loops of `in` that are in `also` too.
 static LoopSet intersect(LoopSet in, const LoopSet &also) {
   in.remove_if([&](unsigned loop) { return !also.contains(loop); });
   return in;
 }
 
-/// Whether `whole` is `first`, then `second`, then `third`.
+/// Returns true if `whole` concatenates `first`, `second` and `third`.
 static bool isSequence(const Index &whole, ArrayRef<Digit> first,
                        ArrayRef<Digit> second, ArrayRef<Digit> third) {
   Index sum(first);

@@ -1,12 +1,10 @@
-//===- Places.h - Which loops the dimensions of a tensor follow -*- C++ -*-===//
+//===- Places.h - Tensor dimensions in terms of loops -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// An index of a tensor is a number whose digits are loops, or slices of loops:
-// with k = 32 ko + kb, the elements have k, their scales ko, and elements that
-// are kept in blocks have ko and kb. Reshapes cut such numbers and put them
-// together, so that every way of writing a block scale has one form here.
-//
+// Represents a tensor index as a number with loops or slices of loops as
+// digits. For k = 32 ko + kb, elements are indexed by k, their scales by ko,
+// and elements in blocks by (ko, kb). Reshapes split and concatenate such
+// numbers, so all spellings of block scaling have the same form here.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_DIALECT_MX_TRANSFORMS_IMPORT_PLACES_H
@@ -19,8 +17,8 @@
 
 namespace mx::import {
 
-/// floor(loop / inner) mod size. The size of the first digit of a loop may be
-/// dynamic: it is then all that the other digits leave.
+/// Represents floor(loop / inner) mod size. The size of the first digit of a
+/// loop may be dynamic: the quotient of the loop's size and the other digits.
 struct Digit {
   unsigned loop;
   int64_t inner;
@@ -32,40 +30,39 @@ struct Digit {
   bool isDynamic() const { return mlir::ShapedType::isDynamic(size); }
 };
 
-/// The most significant digit first; 0 without digits.
+/// Digits, most significant first; 0 if empty.
 using Index = llvm::SmallVector<Digit, 2>;
-/// One for each dimension of a tensor.
+/// An index for each dimension of a tensor.
 using Indices = llvm::SmallVector<Index, 4>;
 
-/// Loops of the given lengths, whole.
+/// Returns whole loops of the given sizes.
 Indices getLoops(llvm::ArrayRef<int64_t> sizes);
 
-/// `high` * (what `low` counts) + `low`.
+/// Computes `high` * (number of values of `low`) + `low`.
 void append(Index &high, llvm::ArrayRef<Digit> low);
 
-/// The indices one after the other, as one number.
+/// Concatenates indices to a single number.
 Index flatten(llvm::ArrayRef<Index> indices);
 
-/// Cuts `index` into dimensions of the given sizes, of which the first may be
-/// dynamic.
+/// Splits `index` into dimensions of the given sizes; the first may be dynamic.
 mlir::FailureOr<Indices> split(llvm::ArrayRef<Digit> index,
                                llvm::ArrayRef<int64_t> sizes);
 
-/// What a result of a map reads, in terms of the digits of its dimensions.
+/// Evaluates a map on the modes of its dimensions.
 mlir::FailureOr<Index> evaluate(mlir::AffineExpr expr,
                                 llvm::ArrayRef<Index> dims);
 mlir::FailureOr<Indices> evaluate(mlir::AffineMap map,
                                   llvm::ArrayRef<Index> dims);
 
-/// How many values an index takes; 0 if that is not known.
+/// Returns the number of values of an index, or 0 if unknown.
 int64_t countValues(llvm::ArrayRef<Digit> index);
 
-/// The digits of `index` whose loops are in `loops`.
+/// Returns the digits of `index` with loops in `loops`.
 Index select(llvm::ArrayRef<Digit> index,
              const llvm::SmallSetVector<unsigned, 8> &loops);
 
-/// How the dimensions of a tensor make up groups, in order: after `order`, the
-/// first `counts[0]` dimensions are group 0, and so on.
+/// Order in which the dimensions of a tensor form groups: after permuting by
+/// `order`, the first `counts[0]` dimensions are group 0, and so on.
 struct Arrangement {
   llvm::SmallVector<int64_t> order;
   llvm::SmallVector<int64_t> counts;
@@ -73,30 +70,29 @@ struct Arrangement {
   bool isInOrder() const;
 };
 
-/// Finds the dimensions of each group. Fails if a dimension is part of two
-/// groups, or of none, or if something is missing.
+/// Finds the dimensions of each group. Fails if a dimension belongs to two
+/// groups or none, or is missing.
 mlir::FailureOr<Arrangement> arrange(llvm::ArrayRef<Index> dims,
                                      llvm::ArrayRef<Index> groups);
 
 //===----------------------------------------------------------------------===//
 // Batch, rows, columns and reduction
 //
-// Loops of both operands of a matmul and of its result are a batch, those of
-// one operand are rows, those of the other are columns, and the rest is summed
-// over.
+// Loops of both operands and the result are a batch, loops of an operand and
+// the result are rows or columns, and the others are reductions.
 //===----------------------------------------------------------------------===//
 
 struct LoopPlan {
-  /// One index for each dimension of the batch.
+  /// An index for each batch dimension.
   Indices batch;
-  /// Of one operand alone.
+  /// Loops of a single operand.
   Index left, right;
   Index reduction;
-  /// Whether the result has those of the left operand first.
+  /// Order of left and right in the result.
   bool isLeftFirst = true;
 };
 
-/// Finds the loops of each kind; says why they are not together.
+/// Finds the loops of each kind. Returns a reason if they are not adjacent.
 std::string planLoops(llvm::ArrayRef<Index> left, llvm::ArrayRef<Index> right,
                       llvm::ArrayRef<Index> out,
                       const llvm::SmallSetVector<unsigned, 8> &reductions,

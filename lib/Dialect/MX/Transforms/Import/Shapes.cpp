@@ -1,4 +1,4 @@
-//===- Shapes.cpp - Tensors as matmuls want them --------------------------===//
+//===- Shapes.cpp - Reshaping of operands for matmuls ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -10,7 +10,7 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::import;
 
-/// The bits of integers as numbers of `element`.
+/// Reinterprets integers as `element`.
 static Value castBits(OpBuilder &builder, Location loc, Value tensor,
                       Type element) {
   if (getElementTypeOrSelf(tensor) == element)
@@ -32,7 +32,7 @@ static Value castBits(OpBuilder &builder, Location loc, Value tensor,
       .getResult(0);
 }
 
-/// The dimensions of each group that has some.
+/// Returns the dimensions of each non-empty group.
 static SmallVector<ReassociationIndices> getGroups(ArrayRef<int64_t> counts) {
   SmallVector<ReassociationIndices> groups;
   int64_t next = 0;
@@ -90,10 +90,10 @@ Value mx::import::expandTensor(OpBuilder &builder, Location loc, Value tensor,
 }
 
 //===----------------------------------------------------------------------===//
-// Sizes of dimensions that are put together
+// Sizes of collapsed dimensions
 //===----------------------------------------------------------------------===//
 
-/// Whether a dimension follows loops of `group` alone.
+/// Returns true if a dimension only contains loops of `group`.
 static bool isWithin(const Index &dim, const Index &group) {
   return !dim.empty() && llvm::all_of(dim, [&](Digit digit) {
     return llvm::any_of(group,
@@ -115,7 +115,7 @@ void mx::import::requireSameSizes(
       if (!(getSize(leaf.tensor, i) == getSize(other.tensor, j)))
         doubtful.push_back({i, j});
     }
-    // Of one the number of elements tells.
+    // The number of elements determines a single dynamic size.
     if (doubtful.size() < 2)
       continue;
     for (auto [i, j] : doubtful) {

@@ -1,4 +1,4 @@
-//===- Tosa.cpp - Block-scaled operations of TOSA -------------------------===//
+//===- Tosa.cpp - Import of block-scaled TOSA operations ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -14,9 +14,9 @@ using namespace mx::import;
 //===----------------------------------------------------------------------===//
 // MXINT8
 //
-// TOSA has a type for MXINT8 elements, mx takes their bytes as i8. Casts
-// between the two meet where one operation follows the other; arguments and
-// results of functions whose callers are known become i8.
+// TOSA has a type for MXINT8 elements; mx uses i8. Casts between the two cancel
+// between operations. Arguments and results of functions with known callers
+// become i8.
 //===----------------------------------------------------------------------===//
 
 static bool isTosaInt8(Type type) {
@@ -50,7 +50,7 @@ Value mx::import::getAsTosaInt8(OpBuilder &builder, Value tensor) {
                      tosa::mxint8Type::get(builder.getContext()));
 }
 
-/// Makes i8 of a value, and casts it back for its other users.
+/// Converts an argument to i8, with a cast for its other users.
 static void convertArgument(BlockArgument argument) {
   OpBuilder builder = OpBuilder::atBlockBegin(argument.getOwner());
   argument.setType(withElement(argument.getType(), builder.getI8Type()));
@@ -90,7 +90,7 @@ static void convertSignature(func::FuncOp function) {
   });
 }
 
-/// Casts what a call takes and returns.
+/// Casts arguments and results of a call.
 static void convertCall(func::CallOp call) {
   OpBuilder builder(call);
   for (OpOperand &operand : call->getOpOperands())
@@ -146,11 +146,7 @@ static RankedTensorType getRanked(Value tensor) {
   return cast<RankedTensorType>(tensor.getType());
 }
 
-//===----------------------------------------------------------------------===//
-// Matmuls
-//===----------------------------------------------------------------------===//
-
-/// The first size that is known of some that are equal.
+/// Returns the first static size, given sizes that must be equal.
 static int64_t joinSizes(ArrayRef<int64_t> sizes) {
   for (int64_t size : sizes)
     if (ShapedType::isStatic(size))
@@ -160,7 +156,7 @@ static int64_t joinSizes(ArrayRef<int64_t> sizes) {
 
 namespace {
 
-/// The sizes of tosa.matmul_t_block_scaled, as far as its types tell them.
+/// Sizes of tosa.matmul_t_block_scaled, from its types.
 struct TosaSizes {
   int64_t matrices, given, rows, columns, sum;
 
@@ -182,21 +178,21 @@ struct TosaSizes {
     sum = joinSizes({get(a, 2), get(b, 2), unpack(sa), unpack(sb)});
   }
 
-  /// Whether all matrices are multiplied by one.
+  /// Returns true if a single matrix is broadcast to all others.
   bool isBroadcast() const { return given == 1 && matrices != 1; }
 };
 
 } // namespace
 
-/// `tensor` with a type that has the known sizes.
+/// Casts `tensor` to a type with the known sizes.
 static Value refineShape(OpBuilder &builder, Value tensor,
                          ArrayRef<int64_t> shape) {
   Type type = RankedTensorType::get(shape, getElementTypeOrSelf(tensor));
   return castTensor(builder, tensor.getLoc(), tensor, type);
 }
 
-/// An operand whose dimensions follow `dims`, of the given sizes. MXINT8 has no
-/// matmul: its numbers are exact in bf16.
+/// Returns an operand with dimensions `dims` of the given sizes. mx has no
+/// matmul of MXINT8; its values are exact in bf16.
 static Factor getTosaFactor(OpBuilder &builder, Value data, Value scales,
                             const Indices &dims, SmallVector<int64_t> shape) {
   Location loc = data.getLoc();
@@ -254,10 +250,6 @@ LogicalResult mx::import::importTosaMatmul(Operation *root,
   };
   return rewriteMatmul(matmul, options, why);
 }
-
-//===----------------------------------------------------------------------===//
-// Casts
-//===----------------------------------------------------------------------===//
 
 LogicalResult mx::import::importTosaCastFrom(Operation *root,
                                              const Options &options,

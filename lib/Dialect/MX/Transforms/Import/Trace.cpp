@@ -1,4 +1,4 @@
-//===- Trace.cpp - Where the elements of a tensor come from ---------------===//
+//===- Trace.cpp - Tracing of tensors to scaled elements ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -51,10 +51,10 @@ FailureOr<Indices> mx::import::evaluateOperand(linalg::LinalgOp op,
 }
 
 //===----------------------------------------------------------------------===//
-// One step back
+// Single steps
 //===----------------------------------------------------------------------===//
 
-/// A step from a tensor to the one that it was made of.
+/// Traces a tensor to its source.
 using Step = std::optional<Leaf>;
 
 static Step stepThrough(tensor::CollapseShapeOp op, const Leaf &leaf) {
@@ -106,7 +106,7 @@ static Step stepThrough(arith::BitcastOp op, const Leaf &leaf) {
   return Leaf{op.getIn(), leaf.dims, leaf.element};
 }
 
-/// The loops of `op`, all parallel, in terms of the digits of its result.
+/// Returns the loops of `op`, all parallel, in terms of the result's digits.
 static FailureOr<Indices> getElementwiseLoops(linalg::LinalgOp op,
                                               ArrayRef<Index> result) {
   if (!op.hasPureTensorSemantics() || op.getNumDpsInits() != 1 ||
@@ -125,7 +125,7 @@ static Value getYielded(linalg::LinalgOp op) {
   return op.getBlock()->getTerminator()->getOperand(0);
 }
 
-/// The operand of `op` that an argument of its body reads.
+/// Returns the operand of `op` that a body argument reads.
 static FailureOr<Leaf> readArgument(linalg::LinalgOp op, Value value, Type type,
                                     ArrayRef<Index> loops) {
   auto argument = dyn_cast<BlockArgument>(value);
@@ -139,7 +139,7 @@ static FailureOr<Leaf> readArgument(linalg::LinalgOp op, Value value, Type type,
   return Leaf{operand->get(), *dims, type};
 }
 
-/// Through a body that returns an element as it is, or its bits.
+/// Traces through a body that returns an element or a bitcast of it.
 static Step stepThrough(linalg::GenericOp op, const Leaf &leaf) {
   FailureOr<Indices> loops = getElementwiseLoops(op, leaf.dims);
   if (failed(loops))
@@ -151,7 +151,7 @@ static Step stepThrough(linalg::GenericOp op, const Leaf &leaf) {
   return succeeded(read) ? Step(*read) : std::nullopt;
 }
 
-/// A table of what moves elements and does not change them.
+/// Operations that move elements unchanged.
 template <typename... Ops>
 struct MovingOps {
   static Step step(Operation *op, const Leaf &leaf) {
@@ -167,7 +167,7 @@ using Movers =
               linalg::TransposeOp, linalg::BroadcastOp, arith::BitcastOp,
               linalg::GenericOp>;
 
-/// A step that keeps the numbers too, and not only their bits.
+/// Traces a step that preserves values as well as bits.
 static Step stepThroughNumbers(const Leaf &leaf) {
   Step next = Movers::step(leaf.tensor.getDefiningOp(), leaf);
   bool isNumber = next && getElementTypeOrSelf(next->tensor) ==
@@ -190,14 +190,14 @@ Value mx::import::skipConversions(Value value, bool &throughF16) {
   }
 }
 
-/// `value` before it was made wider.
+/// Returns `value` before extensions.
 static Value skipExtensions(Value value) {
   while (auto op = value.getDefiningOp<arith::ExtFOp>())
     value = op.getIn();
   return value;
 }
 
-/// The operand of an operation that makes f32 of halves, on tensors.
+/// Returns the operand of an extension of f16 or bf16 to f32 on tensors.
 static Step stepThroughExtension(const Leaf &leaf) {
   if (auto op = leaf.tensor.getDefiningOp<arith::ExtFOp>())
     return Leaf{op.getIn(), leaf.dims, getElementTypeOrSelf(op.getIn())};
@@ -231,21 +231,20 @@ Leaf mx::import::traceLeaf(Value tensor, Indices dims, bool skipExtensions) {
 // Products with scales
 //===----------------------------------------------------------------------===//
 
-/// Where the bits of `leaf` come from.
+/// Traces the bits of `leaf`.
 static Leaf traceBits(const Leaf &leaf) {
   Leaf found = traceLeaf(leaf.tensor, leaf.dims);
   found.element = leaf.element;
   return found;
 }
 
-/// What the operands of a product on tensors read.
+/// Returns the factor that a product on tensors reads.
 static Factor readTensors(const ScaledValue &scaled, const Indices &dims) {
   return {traceBits({scaled.elements, dims, scaled.elementType}),
           traceBits({scaled.scales, dims, scaled.scaleType})};
 }
 
-/// A tensor of narrow numbers that `leaf` was made of, by an operation of its
-/// own.
+/// Returns the narrow tensor from which a separate operation computed `leaf`.
 static FailureOr<Leaf> traceNarrow(Leaf leaf) {
   bool through = false;
   while (true) {
@@ -273,7 +272,7 @@ static FailureOr<Leaf> traceNarrow(Leaf leaf) {
   }
 }
 
-/// Numbers and scales that became f32 before they were multiplied.
+/// Matches elements and scales that were converted to f32 before the product.
 static FailureOr<Factor> tracePair(FailureOr<Leaf> left,
                                    FailureOr<Leaf> right) {
   if (succeeded(left))
@@ -327,7 +326,7 @@ FailureOr<Factor> mx::import::traceBody(linalg::LinalgOp op, Value value,
   traced.throughF16 |= factor.throughF16;
   if (traced.scales)
     return traced;
-  // Plain numbers are multiplied as they are, so that nothing may round them.
+  // Unscaled values must not be rounded.
   if (skipExtensions(original) != value)
     return failure();
   traced.throughF16 = false;
@@ -374,7 +373,7 @@ Factor mx::import::traceFactor(Value tensor, Indices dims, std::string &why) {
     body->throughF16 |= f16;
     return *body;
   }
-  // The tensor itself, or the halves that were made f32 of.
+  // The tensor itself, or its f16 or bf16 source.
   factor.elements = traceLeaf(tensor, std::move(dims), /*skipExtensions=*/true);
   factor.throughF16 = false;
   return factor;

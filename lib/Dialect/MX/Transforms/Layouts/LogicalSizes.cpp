@@ -1,11 +1,10 @@
 //===- LogicalSizes.cpp - Logical sizes of tensors with layouts -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// The physical tensor of tiled scales no longer tells how many rows and blocks
-// there are; the elements that an operation pairs them with do. In the same way
-// what packed weights are packed from, or multiplied by, tells their size.
-//
+// The physical tensor of tiled scales does not contain the number of rows and
+// blocks, which is derived from the elements in the operation that uses the
+// scales. The sizes of packed weights are derived from their source or the
+// other operand.
 //===----------------------------------------------------------------------===//
 
 #include "LogicalSizes.h"
@@ -18,8 +17,8 @@ using namespace mlir;
 using namespace mx;
 
 namespace {
-/// A size: a value, or a dimension of another tensor, multiplied or divided by
-/// a constant.
+/// Size: a value, or a dimension of another tensor, times or divided by a
+/// constant.
 struct SizeSource {
   Value value;
   Value tensor;
@@ -34,16 +33,16 @@ static bool isPacked(Value tensor) {
   return order && !order.keepsShape();
 }
 
-/// The rows of a right operand in tiles are columns of the result, and its
-/// columns are those of the left operand.
+/// Returns the source of a size of a tiled right operand: rows are columns of
+/// the result, columns are columns of the left operand.
 static SizeSource getSizeFromMatmul(MatmulOpInterface op, bool isRow) {
   Value tensor = isRow ? op.getOut() : op.getA();
   int64_t last = cast<RankedTensorType>(tensor.getType()).getRank() - 1;
   return SizeSource{Value(), tensor, last, 1, isRow ? op.getNumB() : 1};
 }
 
-/// The elements that `use` pairs a scale tensor with, and the block size; none
-/// for other operands.
+/// Returns the elements that belong to the scales `use`, and the block size;
+/// none for other operands.
 static std::pair<Value, int64_t> getElements(OpOperand &use) {
   Operation *op = use.getOwner();
   auto is = [&](OpOperand &operand) { return &operand == &use; };
@@ -77,15 +76,15 @@ static std::pair<Value, int64_t> getElements(OpOperand &use) {
   return {};
 }
 
-/// Where the logical size of dimension `dim` of scales can be read before
-/// `user`. Follows relayouts and destinations; `depth` bounds the search.
+/// Finds a source of the logical size of dimension `dim` of scales that
+/// dominates `user`. Follows relayouts and destinations; `depth` bounds the
+/// search.
 static std::optional<SizeSource> findSize(Value scales, int64_t dim,
                                           Operation *user,
                                           const DominanceInfo &dominance,
                                           unsigned depth = 0) {
   auto type = cast<RankedTensorType>(scales.getType());
-  // The physical shape of all but the rows and columns of tiles is the logical
-  // one.
+  // Physical and logical shape only differ in rows and columns of tiles.
   if (depth > 0 && (!hasMXEncoding(type) || !type.isDynamicDim(dim)) &&
       dominance.properlyDominates(scales, user))
     return SizeSource{Value(), scales, dim, 1};
@@ -110,7 +109,7 @@ static std::optional<SizeSource> findSize(Value scales, int64_t dim,
         source->divisor = divisor;
       return source;
     }
-    if (blockSize == 0) { // a relayout: the same scales
+    if (blockSize == 0) { // a relayout of the same scales
       if (cast<ShapedType>(other.getType()).getRank() != type.getRank())
         return std::nullopt;
       return findSize(other, dim, user, dominance, depth + 1);
@@ -128,7 +127,7 @@ static std::optional<SizeSource> findSize(Value scales, int64_t dim,
       return findSize(init->get(), dim, user, dominance, depth + 1);
     }
   }
-  // An operation that runs whenever the size is asked for.
+  // The operation must run whenever the size is needed.
   for (OpOperand &use : scales.getUses())
     if (use.getOwner()->getBlock() == user->getBlock() ||
         dominance.properlyDominates(use.getOwner(), user))
@@ -159,7 +158,7 @@ LogicalResult mx::detail::resolveSizes(ModuleOp module) {
                                             type.getDimSize(*dim));
     } else {
       if (!hasTiledLayout(type) || *dim < type.getRank() - 2)
-        continue; // the physical tensor has this dimension too
+        continue; // the physical tensor has the same dimension
       std::optional<SizeSource> source =
           findSize(op.getSource(), *dim, op, dominance);
       if (!source)

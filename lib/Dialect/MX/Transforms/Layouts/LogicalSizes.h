@@ -1,10 +1,6 @@
 //===- LogicalSizes.h - Logical sizes of tensors with layouts ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-//
-// The tensor.dim of scales whose layout becomes explicit.
-//
-//===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_DIALECT_MX_TRANSFORMS_LAYOUTS_LOGICALSIZES_H
 #define MX_LIB_DIALECT_MX_TRANSFORMS_LAYOUTS_LOGICALSIZES_H
@@ -13,9 +9,9 @@
 
 namespace mx::detail {
 
-/// Replaces tensor.dim of the rows and blocks of sf_128x4 tensors, and of the
-/// rows and columns of packed weights, which their physical tensors no longer
-/// tell.
+/// Replaces tensor.dim of rows and blocks of sf_128x4 tensors, and of rows and
+/// columns of packed weights. Their physical tensors do not contain these
+/// sizes.
 llvm::LogicalResult resolveSizes(mlir::ModuleOp module);
 
 } // namespace mx::detail

@@ -1,12 +1,9 @@
-//===- MaterializeLayouts.cpp - From encodings to physical tensors --------===//
+//===- MaterializeLayouts.cpp - Encodings to physical tensors -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Encodings do not survive bufferization: a tensor of scales would become a
-// row-major memref of its logical shape, and a cast between two layouts a
-// no-op. This pass makes the layout explicit in the shape before that, and
-// refuses operations that it cannot carry over.
-//
+// Bufferization drops encodings: scales would become a row-major memref of the
+// logical shape, and casts between layouts no-ops. This pass first makes
+// layouts explicit in shapes, and rejects other operations on encodings.
 //===----------------------------------------------------------------------===//
 
 #include "LogicalSizes.h"
@@ -35,10 +32,11 @@ namespace mx {
 } // namespace mx
 
 //===----------------------------------------------------------------------===//
-// What may carry an encoding
+// Supported operations
 //===----------------------------------------------------------------------===//
 
-/// The first encoding of this dialect in a type or attribute, at any depth.
+/// Returns the first encoding of this dialect in a type or attribute, at any
+/// depth.
 template <typename T>
 static Attribute findEncoding(T typeOrAttr) {
   Attribute found;
@@ -51,8 +49,8 @@ static Attribute findEncoding(T typeOrAttr) {
   return found;
 }
 
-/// Whether a slice takes some matrices of a batch as they are: the physical
-/// tensor has the dimensions of the batch too.
+/// Returns true if a slice selects whole matrices of a batch, whose dimensions
+/// the physical tensor keeps.
 static bool takesWholeMatrices(Operation *op) {
   auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
   if (!slice || slice.getSourceType().getRank() < 2)
@@ -78,8 +76,7 @@ static bool takesWholeMatrices(Operation *op) {
   return true;
 }
 
-/// Whether a reshape makes one dimension of those of a batch, and leaves the
-/// matrices as they are.
+/// Returns true if a reshape only collapses batch dimensions.
 static bool keepsMatrices(Operation *op) {
   auto collapse = dyn_cast<tensor::CollapseShapeOp>(op);
   if (!collapse || collapse.getResultType().getRank() < 2 ||
@@ -99,8 +96,8 @@ static bool isConverted(Operation *op) {
          takesWholeMatrices(op) || keepsMatrices(op);
 }
 
-/// An encoding that `op` carries and that cannot be made explicit: any at all
-/// on an unknown operation; on a known one those inside other types.
+/// Returns an encoding of `op` that cannot be made explicit: any encoding of
+/// unknown operations, nested encodings of known operations.
 static Attribute findFixedEncoding(Operation *op) {
   SmallVector<Type> types(op->getOperandTypes()), ofBranches;
   llvm::append_range(types, op->getResultTypes());
@@ -132,10 +129,8 @@ static LogicalResult verifyCarriers(ModuleOp module) {
              "scf.for, scf.if, scf.while, arith.select, tensor.empty or "
              "tensor.dim"
           << (isa<OffsetSizeAndStrideOpInterface>(op)
-                  ? ", or a slice of whole matrices: make this slice a tensor "
-                    "of "
-                    "its own, an argument or what mx.relayout or "
-                    "mx.pack_operand gives"
+                  ? ", or a slice of whole matrices: make this slice an "
+                    "argument, or a result of mx.relayout or mx.pack_operand"
                   : "");
       failed = true;
     }
@@ -149,13 +144,12 @@ static LogicalResult verifyCarriers(ModuleOp module) {
 
 namespace {
 
-/// The physical type of a tensor; null where it has none.
 RankedTensorType getPhysicalType(const TypeConverter &converter, Type type) {
   return dyn_cast_or_null<RankedTensorType>(converter.convertType(type));
 }
 
-/// Any mx operation, a selection, and the size of a dimension that the physical
-/// tensor has too: same attributes and regions, physical types.
+/// Converts mx operations, selects, and tensor.dim of unchanged dimensions:
+/// same attributes and regions, physical types.
 struct ConvertTypes final : ConversionPattern {
   ConvertTypes(const TypeConverter &converter, MLIRContext *context)
       : ConversionPattern(converter, MatchAnyOpTypeTag(), 1, context) {}
@@ -174,14 +168,13 @@ struct ConvertTypes final : ConversionPattern {
   }
 };
 
-/// The rows and columns of a tile of a layout.
+/// Returns rows and columns of a layout's tile.
 std::pair<int64_t, int64_t> getTileShape(RankedTensorType type) {
   if (OperandOrderAttrInterface order = getOrder(type))
     return {order.getTiles().rows, order.getTiles().columns};
   return {kScaleTileRows, kScaleTileBlocks};
 }
 
-/// tensor.empty of an encoded type: sizes in tiles.
 struct ConvertEmpty final : OpConversionPattern<tensor::EmptyOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -222,7 +215,7 @@ struct ConvertEmpty final : OpConversionPattern<tensor::EmptyOp> {
   }
 };
 
-/// A slice of whole matrices.
+/// Converts a slice of whole matrices.
 struct ConvertSlice final : OpConversionPattern<tensor::ExtractSliceOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -253,7 +246,7 @@ struct ConvertSlice final : OpConversionPattern<tensor::ExtractSliceOp> {
   }
 };
 
-/// A batch that becomes one dimension.
+/// Converts the collapse of batch dimensions.
 struct ConvertCollapse final : OpConversionPattern<tensor::CollapseShapeOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -274,7 +267,7 @@ struct ConvertCollapse final : OpConversionPattern<tensor::CollapseShapeOp> {
   }
 };
 
-/// Makes the orders of operands attributes of the operations.
+/// Sets operand orders as attributes of the operations.
 void nameOrders(ModuleOp module) {
   module.walk([](Operation *op) {
     if (auto pack = dyn_cast<PackOperandOp>(op)) {

@@ -1,11 +1,11 @@
-//===- TileScales.cpp - Scales of matmuls as tensor cores read them -------===//
+//===- TileScales.cpp - Tiling of matmul scales ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Other compilers know scales row by row only. Where a quantizer of the same
-// function gives them to matmuls alone, it writes them in tiles; all else is
-// brought into tiles before the matmul. Tiles do not tell how many rows and
-// blocks they hold, so sizes that are known at run time are compared here.
+// Other compilers emit row-major scales. A quantizer in the same function that
+// only feeds matmuls writes tiles instead; other scales are converted before
+// the matmul. Tiles do not record rows and blocks, so dynamic sizes are
+// compared here.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,15 +34,14 @@ static RankedTensorType getTiledType(RankedTensorType type) {
   return RankedTensorType::get(type.getShape(), type.getElementType(), layout);
 }
 
-/// A tensor of the sizes of `scales`, in tiles.
+/// Creates a tiled tensor with the sizes of `scales`.
 static Value createTiled(OpBuilder &builder, Location loc, Value scales) {
   auto type = getTiledType(cast<RankedTensorType>(scales.getType()));
   return tensor::EmptyOp::create(
       builder, loc, type, tensor::createDynamicDimValues(builder, loc, scales));
 }
 
-/// Whether scales of such elements, of a matmul, belong to matrices and not to
-/// expert groups.
+/// Returns true if scales of `elements` belong to matrices, not expert groups.
 static bool isOfMatrices(MatmulOpInterface op, Value elements) {
   if (op.getRaggedOrNone() == RaggedKind::None)
     return true;
@@ -50,14 +49,14 @@ static bool isOfMatrices(MatmulOpInterface op, Value elements) {
          cast<ShapedType>(elements.getType()).getRank() == 3;
 }
 
-/// Whether a value is the scales of matrices in a matmul.
+/// Returns true if a use is the scales of matrices in a matmul.
 static bool isOfMatmul(OpOperand &use) {
   auto op = dyn_cast<MatmulOpInterface>(use.getOwner());
   return op && ((op.getAScales() == use.get() && isOfMatrices(op, op.getA())) ||
                 (op.getBScales() == use.get() && isOfMatrices(op, op.getB())));
 }
 
-/// Has the quantizer that gives scales to matmuls alone write tiles.
+/// Rewrites a quantizer that only feeds matmuls to write tiles.
 static bool tileAtSource(Value scales) {
   auto quantize = scales.getDefiningOp<FusedQuantizeOp>();
   if (!quantize || quantize.getOffsets() ||
@@ -74,7 +73,7 @@ static bool tileAtSource(Value scales) {
   return true;
 }
 
-/// Requires a scale of each row and block of `elements`, in the words of the
+/// Requires a scale for each row and block of `elements`, with the error of the
 /// CPU path.
 static void requireSizes(MatmulOpInterface op, Value scales, Value elements,
                          StringRef name) {

@@ -1,11 +1,9 @@
-//===- GroupBatches.cpp - Batches of matmuls as grouped matmuls -----------===//
+//===- GroupBatches.cpp - Batched matmuls as grouped matmuls --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// A kernel for groups of rows multiplies each by a matrix of its own, and with
-// `masked` takes A, the result and the scales as those of a batch. A batch is
-// this with expert groups all of whose rows are used.
-//
+// A kernel for ragged rows multiplies each expert group by its own matrix. With
+// `masked`, A, result and scales have the layout of a batch. A batch is the
+// special case in which all rows of all groups are used.
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -28,11 +26,11 @@ namespace mx {
 #include "mx/Dialect/MX/Transforms/Passes.h.inc"
 } // namespace mx
 
-/// Batches with more matrices have their counts written by a launch: constants
-/// of a program are kept in memory, by the compiler too.
+/// Larger batches write their counts by a launch, because constants occupy
+/// memory of the program and the compiler.
 static constexpr int64_t kMostConstantCounts = 1 << 16;
 
-/// The rows of A's matrices, once for each.
+/// Returns the number of rows of A, repeated for each matrix.
 static Value createCounts(OpBuilder &builder, MatmulOp op) {
   Location loc = op.getLoc();
   auto type = cast<RankedTensorType>(op.getA().getType());
@@ -57,13 +55,13 @@ static Value createCounts(OpBuilder &builder, MatmulOp op) {
   return linalg::FillOp::create(builder, loc, rows, empty).getResult(0);
 }
 
-/// The dimensions of a batch together, then those of its matrices.
+/// Returns batch dimensions as a group, and matrix dimensions separately.
 static SmallVector<ReassociationIndices> groupDimensions(int64_t rank) {
   ReassociationIndices batch(llvm::to_vector(llvm::seq<int64_t>(0, rank - 2)));
   return {batch, {rank - 2}, {rank - 1}};
 }
 
-/// A tensor whose batch has one dimension.
+/// Collapses the batch dimensions of a tensor.
 static Value collapse(OpBuilder &builder, Location loc, Value tensor) {
   auto type = cast<RankedTensorType>(tensor.getType());
   int64_t batch = type.getRank() - 2, size = 1;
@@ -79,7 +77,7 @@ static Value collapse(OpBuilder &builder, Location loc, Value tensor) {
       tensor, groupDimensions(type.getRank()));
 }
 
-/// The same matmul of a batch of one dimension.
+/// Rewrites a matmul with a single batch dimension.
 static MatmulOp collapseBatch(MatmulOp op) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
@@ -99,9 +97,9 @@ static MatmulOp collapseBatch(MatmulOp op) {
   return collapsed;
 }
 
-/// Whether all tensors are batches of matrices of the same dimensions, and none
-/// of the results has a layout. Only the product of the dimensions is compared
-/// when the program runs: it tells as much as they do if one alone is dynamic.
+/// Returns true if all tensors have the same rank and results have no layout.
+/// At most one batch dimension may be dynamic, because only the product of
+/// their sizes is compared at run time.
 static bool canCollapse(MatmulOp op) {
   int64_t rank = cast<ShapedType>(op.getA().getType()).getRank();
   llvm::SmallDenseSet<int64_t> open;

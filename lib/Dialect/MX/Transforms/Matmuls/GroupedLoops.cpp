@@ -1,11 +1,9 @@
-//===- GroupedLoops.cpp - Loops over the groups of a ragged dimension -----===//
+//===- GroupedLoops.cpp - Matching of loops over expert groups ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// A loop over g that multiplies slices of tensors and inserts the result into a
+// A loop over g that multiplies slices and inserts the result into a
 // loop-carried tensor is a grouped matmul if the slices belong to group g: rows
-// from the end of the previous group to its own end, or matrix g.
-//
+// from the end of the previous group to the group's end, or matrix g.
 //===----------------------------------------------------------------------===//
 
 #include "MatmulMatch.h"
@@ -18,7 +16,7 @@ using namespace mx;
 
 namespace {
 
-/// The tokens of a group, as the loop computes them.
+/// Tokens of an expert group in the loop.
 struct TokenRange {
   Value start, end;
 };
@@ -56,7 +54,7 @@ private:
 
   scf::ForOp loop;
   Reason &why;
-  /// Of the carried tensor.
+  /// Index of the carried tensor.
   unsigned number = 0;
   Value offsets;
   std::optional<TokenRange> range;
@@ -64,7 +62,7 @@ private:
 
 } // namespace
 
-/// A number before changes of its type.
+/// Returns a number before casts.
 static Value stripCasts(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (!isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
@@ -75,14 +73,14 @@ static Value stripCasts(Value value) {
   return value;
 }
 
-/// The extraction from a list that `value` is, or null.
+/// Returns the extraction from a list that defines `value`, or null.
 static tensor::ExtractOp getExtract(Value value) {
   auto extract = stripCasts(value).getDefiningOp<tensor::ExtractOp>();
   return extract && extract.getIndices().size() == 1 ? extract
                                                      : tensor::ExtractOp();
 }
 
-/// The end of group g: the element g of the list that has all ends.
+/// Returns true for the end of group g: element g of the list of ends.
 bool LoopMatcher::isEnd(Value value) {
   tensor::ExtractOp extract = getExtract(value);
   if (!extract || stripCasts(extract.getIndices()[0]) != loop.getInductionVar())
@@ -92,7 +90,7 @@ bool LoopMatcher::isEnd(Value value) {
   return extract.getTensor() == offsets;
 }
 
-/// The same of the group before: at g - 1, or at 0 if that is below.
+/// Returns true for the end of the previous group: element max(g - 1, 0).
 bool LoopMatcher::isEndBefore(Value value) {
   tensor::ExtractOp extract = getExtract(value);
   if (!extract || extract.getTensor() != offsets)
@@ -109,7 +107,7 @@ bool LoopMatcher::isEndBefore(Value value) {
           isConstant(sub.getRhs(), 1));
 }
 
-/// The two values of which a condition chooses one.
+/// Returns the two values between which a condition selects.
 static std::optional<std::array<Value, 2>> getChoice(Value value,
                                                      Value &condition) {
   if (auto select = value.getDefiningOp<arith::SelectOp>()) {
@@ -125,7 +123,8 @@ static std::optional<std::array<Value, 2>> getChoice(Value value,
                               ifOp.elseYield().getOperand(result)};
 }
 
-/// The end of the group before, 0 for the first: chosen by g, or carried.
+/// Returns true for the end of the previous group, 0 for the first: selected by
+/// g, or loop-carried.
 bool LoopMatcher::isStart(Value value) {
   value = stripCasts(value);
   if (auto argument = dyn_cast<BlockArgument>(value)) {
@@ -142,7 +141,7 @@ bool LoopMatcher::isStart(Value value) {
   if (!compare || compare.getLhs() != loop.getInductionVar() ||
       !matchPattern(compare.getRhs(), m_Zero()))
     return false;
-  bool isFirst = compare.getPredicate() == arith::CmpIPredicate::eq;
+  bool isFirstGroup = compare.getPredicate() == arith::CmpIPredicate::eq;
   bool isOther =
       llvm::is_contained({arith::CmpIPredicate::ne, arith::CmpIPredicate::sgt,
                           arith::CmpIPredicate::ugt},
@@ -150,11 +149,11 @@ bool LoopMatcher::isStart(Value value) {
   auto [zero, before] = *choice;
   if (isOther)
     std::swap(zero, before);
-  return (isFirst || isOther) && matchPattern(zero, m_Zero()) &&
+  return (isFirstGroup || isOther) && matchPattern(zero, m_Zero()) &&
          isEndBefore(before);
 }
 
-/// Whether a slice begins at the start of the group and has its tokens.
+/// Returns true if a slice contains exactly the tokens of the group.
 bool LoopMatcher::findRange(OpFoldResult start, OpFoldResult size) {
   auto startValue = dyn_cast<Value>(start), sizeValue = dyn_cast<Value>(size);
   if (!startValue || !sizeValue)
@@ -186,8 +185,8 @@ bool LoopMatcher::isWhole(OpFoldResult offset, OpFoldResult size, Value tensor,
          dimOp.getConstantIndex() == dim;
 }
 
-/// The dimension of which a slice of a matrix has the group's tokens, and all
-/// of the other; -1 if it is another slice.
+/// Returns the dimension along which a slice of a matrix contains the group's
+/// tokens, with the other dimension whole; -1 for other slices.
 int64_t LoopMatcher::findTokens(ArrayRef<OpFoldResult> offsets,
                                 ArrayRef<OpFoldResult> sizes, Value whole) {
   if (offsets.size() != 2)
@@ -199,7 +198,7 @@ int64_t LoopMatcher::findTokens(ArrayRef<OpFoldResult> offsets,
   return -1;
 }
 
-/// Whether a slice is matrix g.
+/// Returns true if a slice is matrix g.
 bool LoopMatcher::isExpert(ArrayRef<OpFoldResult> offsets,
                            ArrayRef<OpFoldResult> sizes, Value whole) {
   return offsets.size() == 3 &&
@@ -208,7 +207,7 @@ bool LoopMatcher::isExpert(ArrayRef<OpFoldResult> offsets,
          isWhole(offsets[2], sizes[2], whole, 2);
 }
 
-/// The slice that a value is, of a tensor from outside of the loop.
+/// Returns the slice of a loop-invariant tensor that defines `value`, or null.
 static tensor::ExtractSliceOp getSlice(Value value, scf::ForOp loop) {
   auto slice = value.getDefiningOp<tensor::ExtractSliceOp>();
   return slice && slice.hasUnitStride() &&
@@ -217,8 +216,8 @@ static tensor::ExtractSliceOp getSlice(Value value, scf::ForOp loop) {
              : tensor::ExtractSliceOp();
 }
 
-/// Makes a slice of tokens along `dim` the whole tensor, or matrix g, which has
-/// no such dimension, all of them.
+/// Replaces an operand's slice by the whole tensor. The slice must contain
+/// tokens along `dim`, or be matrix g without `dim`.
 bool LoopMatcher::takeWhole(MatmulMatch::Operand &operand,
                             std::optional<int64_t> dim) {
   tensor::ExtractSliceOp slice = getSlice(operand.tensor, loop);
@@ -235,7 +234,7 @@ bool LoopMatcher::takeWhole(MatmulMatch::Operand &operand,
   return isIt;
 }
 
-/// The tensor that the loop carries, and nothing else but ends.
+/// Finds the carried tensor. Other carried values must be ends of groups.
 bool LoopMatcher::findCarried() {
   SmallVector<unsigned> tensors;
   for (BlockArgument argument : loop.getRegionIterArgs()) {
@@ -251,7 +250,8 @@ bool LoopMatcher::findCarried() {
   return true;
 }
 
-/// Whether a value is what the carried tensor holds where `insert` writes.
+/// Returns true if `value` is the slice of the carried tensor that `insert`
+/// overwrites.
 bool LoopMatcher::isSameSlice(tensor::InsertSliceOp insert, Value value) {
   auto slice = value.getDefiningOp<tensor::ExtractSliceOp>();
   return slice && slice.getSource() == insert.getDest() &&
@@ -279,7 +279,8 @@ std::optional<MatmulMatch> LoopMatcher::match() {
   if (!matmul)
     return std::nullopt;
   if (!findCarried())
-    return fail("the loop carries more than one tensor and ends of experts");
+    return fail(
+        "the loop carries more than one tensor and the ends of expert groups");
   if (llvm::any_of(loop.getBody()->without_terminator(), [](Operation &inner) {
         return !isMemoryEffectFree(&inner);
       }))
@@ -293,14 +294,15 @@ std::optional<MatmulMatch> LoopMatcher::match() {
       insert.getSource() != result || !insert.hasUnitStride())
     return fail("the loop does not insert the matmul's result, rounded or not, "
                 "into the tensor that it carries");
-  // What is rounded before it is added is not what mx.grouped_matmul adds.
+  // mx.grouped_matmul does not round before it accumulates.
   if (matmul->accumulate &&
       (result != matmul->result || !isSameSlice(insert, matmul->out)))
-    return fail("the matmul is added to something else than what is there");
+    return fail(
+        "the matmul is not added to the previous contents of its slice");
   Value whole = loop.getInitArgs()[number];
   SmallVector<OpFoldResult> places = insert.getMixedOffsets();
   SmallVector<OpFoldResult> sizes = insert.getMixedSizes();
-  // Of the matmul's operands, an axis of 1 sums over the last dimension.
+  // Axis 1 of a matmul operand reduces over the last dimension.
   if (isExpert(places, sizes, whole)) {
     matmul->ragged = RaggedKind::Reduction;
     if (!takeWhole(matmul->a, matmul->a.axis) ||
@@ -331,14 +333,14 @@ std::optional<MatmulMatch> LoopMatcher::match() {
       matmul->ragged == RaggedKind::Rows ? matmul->b.tensor : whole;
   if (cast<RankedTensorType>(matrices.getType()).getDimSize(0) != groups)
     return fail("there are not as many matrices as expert groups");
-  // A group without tokens gives zeros by itself.
+  // An expert group without tokens yields zeros.
   if (matmul->ragged == RaggedKind::Reduction && isZeros(whole))
     matmul->accumulate = false;
-  // Rows of no expert group keep what they have, zeros for one.
+  // Rows outside all expert groups keep their contents, for example zeros.
   if (matmul->ragged == RaggedKind::Rows && !matmul->accumulate &&
       !whole.getDefiningOp<tensor::EmptyOp>()) {
     if (!isZeros(whole))
-      return fail("rows of no expert group would lose what is there");
+      return fail("rows outside all expert groups would lose their contents");
     matmul->accumulate = true;
   }
   matmul->offsets = offsets;

@@ -1,4 +1,4 @@
-//===- MatmulMatch.cpp - Matmuls that linalg computes ---------------------===//
+//===- MatmulMatch.cpp - Matching of linalg matmuls -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@ using namespace mx;
 // Gathered rows
 //===----------------------------------------------------------------------===//
 
-/// An integer before changes of its type, and before negative ones become 0.
+/// Returns an integer before casts and before clamping to 0.
 static Value stripClamp(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     bool isClamp =
@@ -26,8 +26,8 @@ static Value stripClamp(Value value) {
   return value;
 }
 
-/// The value that is chosen unless `number` is negative, if that gives 0. Of a
-/// choice between numbers below `rows` and all others, sets these.
+/// Returns the value selected for non-negative `number`, if the other is 0. If
+/// the condition is `number` < size, sets `rows` to the size.
 static Value getUnlessNegative(Value value, Value number, Value &rows) {
   auto select = value.getDefiningOp<arith::SelectOp>();
   auto compare = select ? select.getCondition().getDefiningOp<arith::CmpIOp>()
@@ -52,7 +52,6 @@ static Value getUnlessNegative(Value value, Value number, Value &rows) {
   return chosen;
 }
 
-/// Whether `size` is the number of rows of a matrix.
 static bool isNumRows(Value size, Value matrix) {
   if (auto dim = size.getDefiningOp<tensor::DimOp>())
     return dim.getSource() == matrix && dim.getConstantIndex() == 0;
@@ -90,12 +89,7 @@ std::optional<GatheredRows> mx::matchGather(Value tensor) {
   return GatheredRows{extract.getTensor(), numbers->get(), bool(rows)};
 }
 
-//===----------------------------------------------------------------------===//
-// Contractions
-//===----------------------------------------------------------------------===//
-
-/// Where a dimension stands among the last two of an operand; -1 if it does
-/// not.
+/// Returns the axis of a dimension among the last two of an operand, or -1.
 static int64_t getAxis(AffineMap map, unsigned dim) {
   for (int64_t axis : {0, 1}) {
     AffineExpr expr = map.getResult(map.getNumResults() - 2 + axis);
@@ -106,7 +100,7 @@ static int64_t getAxis(AffineMap map, unsigned dim) {
   return -1;
 }
 
-/// Whether a map is the batch, if there is one, and then two dimensions.
+/// Returns true if a map is an optional batch followed by two dimensions.
 static bool isMatrixMap(AffineMap map, ArrayRef<unsigned> batch) {
   return map.isProjectedPermutation() &&
          map.getNumResults() == 2 + batch.size() &&
@@ -120,14 +114,15 @@ std::optional<MatmulMatch> mx::matchMatmul(linalg::LinalgOp op, Reason &why) {
       linalg::inferContractionDims(op);
   if (failed(dims) || dims->m.size() != 1 || dims->n.size() != 1 ||
       dims->k.size() != 1 || dims->batch.size() > 1) {
-    why = "it has not one row, one column and one reduction dimension, and at "
-          "most one batch";
+    why = "it does not have exactly one row, one column and one reduction "
+          "dimension, and at most one batch dimension";
     return std::nullopt;
   }
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   if (!llvm::all_of(
           maps, [&](AffineMap map) { return isMatrixMap(map, dims->batch); })) {
-    why = "its operands are not matrices, of which the batch counts first";
+    why = "its operands are not matrices with an optional leading batch "
+          "dimension";
     return std::nullopt;
   }
   if (!llvm::all_of(op->getOperands(), isFloatTensor)) {

@@ -1,10 +1,8 @@
-//===- MatmulMatch.h - Matmuls that linalg computes -------------*- C++ -*-===//
+//===- MatmulMatch.h - Matching of linalg matmuls ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Recognises matmuls in operations on tensors, whatever they are called: a
-// single one, or one for each group of a ragged dimension.
-//
+// Matches matmuls in operations on tensors under any name, and loops with a
+// matmul for each expert group of a ragged dimension.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_DIALECT_MX_TRANSFORMS_MATMULS_MATMULMATCH_H
@@ -20,56 +18,54 @@ namespace mx {
 struct MatmulMatch {
   struct Operand {
     mlir::Value tensor;
-    /// The dimension that is summed over, as mx.quantize counts: 1 is the last,
-    /// 0 the one before.
+    /// Reduction dimension in the numbering of mx.quantize: 1 is the last, 0
+    /// the second to last.
     int64_t axis;
   };
 
-  /// The operation that multiplies; its attributes are those of the matmul.
+  /// Operation that multiplies; its attributes belong to the matmul.
   mlir::linalg::LinalgOp op;
-  /// Of the result's rows and of its columns.
+  /// Operands for the rows and the columns of the result.
   Operand a, b;
-  /// Whether b is the first operand of the operation.
+  /// `b` is the first operand of the operation.
   bool isSwapped = false;
-  /// The result of the matmul; the operation that defines it is replaced.
+  /// Result of the matmul, and of the operation to replace.
   mlir::Value result;
-  /// The destination: with `accumulate` the result is added to it, otherwise it
-  /// only gives the shape.
+  /// Destination. `accumulate` adds to it; otherwise only its shape is used.
   mlir::Value out;
   bool accumulate = false;
-  /// Groups of rows, or of the reduction, and their ends.
+  /// Expert groups of rows or of the reduction, and their ends.
   RaggedKind ragged = RaggedKind::None;
   mlir::Value offsets;
 };
 
-/// The size of what is summed over.
 int64_t getReductionSize(const MatmulMatch &matmul);
 
-/// What the expert groups divide in an operand: of ragged rows the other
-/// dimension than the reduction, of a ragged reduction that one. Matrices of
-/// groups, of rank 3, have none.
+/// Returns the dimension of an operand that expert groups divide: for ragged
+/// rows the non-reduction dimension, for a ragged reduction the reduction. None
+/// for per-group matrices of rank 3.
 RaggedKind getRaggedOfOperand(const MatmulMatch &matmul,
                               const MatmulMatch::Operand &operand);
 
-/// Why there is no matmul.
+/// Reason why there is no matmul.
 using Reason = std::string;
 
-/// The matmul that `op` computes. A null result says why there is none; an
-/// empty reason that `op` is something else.
+/// Returns the matmul that `op` computes. On failure sets a reason, which is
+/// empty for unrelated operations.
 std::optional<MatmulMatch> matchMatmul(mlir::linalg::LinalgOp op, Reason &why);
 
-/// The matmul that a loop over groups computes.
+/// Returns the matmul that a loop over expert groups computes.
 std::optional<MatmulMatch> matchGroupedLoop(mlir::scf::ForOp loop, Reason &why);
 
-/// Rows of a matrix, selected by a list of indices.
+/// Rows of a matrix selected by a list of indices.
 struct GatheredRows {
   mlir::Value matrix, numbers;
-  /// Rows that do not exist are zeros.
+  /// Indices out of range select zeros.
   bool hasZeros;
 };
 
-/// What `tensor` gathers, where an operation makes it of the rows of a matrix;
-/// one whose number is -1 may be zeros.
+/// Returns the gather of rows of a matrix that defines `tensor`, if any. Index
+/// -1 may select zeros.
 std::optional<GatheredRows> matchGather(mlir::Value tensor);
 
 } // namespace mx

@@ -1,11 +1,9 @@
-//===- QuantizeMatmuls.cpp - Matmuls of floats in block formats -----------===//
+//===- QuantizeMatmuls.cpp - Conversion of float matmuls to block formats -===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Loops over groups come first, then the remaining matmuls. Operands are
-// quantized where they are multiplied, along the reduction. If an operand is
-// quantized twice, other passes merge that.
-//
+// Converts loops over expert groups, then the remaining matmuls. Operands are
+// quantized before each matmul, along the reduction; other passes merge
+// repeated quantizations.
 //===----------------------------------------------------------------------===//
 
 #include "../Import/Import.h"
@@ -32,7 +30,6 @@ namespace mx {
 
 namespace {
 
-/// What a matmul reads of an operand.
 struct ElementsAndScales {
   Value elements, scales;
 };
@@ -56,7 +53,7 @@ private:
                                 const MatmulMatch::Operand &operand,
                                 const Recipe &recipe);
 
-  /// Matmuls that this run rewrote.
+  /// Matmuls rewritten in this run.
   int64_t numRewritten = 0;
   Recipes defaults;
   ScaleRounding rounding = ScaleRounding::Ceil;
@@ -65,8 +62,8 @@ private:
 
 } // namespace
 
-/// Those of `tensor`, by way of what it was made of where that is known: the
-/// tensor itself may have no other use.
+/// Returns the sizes of `tensor`, from its producer if possible, to let the
+/// tensor become unused.
 static SmallVector<OpFoldResult> getSizes(OpBuilder &builder, Location loc,
                                           Value tensor) {
   ReifiedRankedShapedTypeDims shapes;
@@ -77,8 +74,8 @@ static SmallVector<OpFoldResult> getSizes(OpBuilder &builder, Location loc,
   return tensor::getMixedSizes(builder, loc, tensor);
 }
 
-/// Whether the rows of what is quantized along the columns end between the 16
-/// bytes in which the GPU reads them.
+/// Returns true if the operand is quantized along its columns and its rows are
+/// not a multiple of the GPU's 16-byte reads.
 static bool hasCutRows(const MatmulMatch::Operand &operand) {
   auto type = cast<RankedTensorType>(operand.tensor.getType());
   int64_t columns = type.getShape().back();
@@ -99,7 +96,7 @@ ElementsAndScales QuantizeMatmuls::quantize(IRRewriter &builder,
   int64_t axis = operand.axis;
   SmallVector<OpFoldResult> sizes = getSizes(builder, loc, input);
   std::optional<GatheredRows> rows;
-  // The GPU divides groups along the rows of what it quantizes.
+  // Kernels divide expert groups along the rows of the quantized tensor.
   if (ragged == RaggedKind::Reduction || hasCutRows(operand)) {
     input = transposeLast(builder, loc, input);
     axis = 1 - axis;
@@ -126,7 +123,8 @@ ElementsAndScales QuantizeMatmuls::quantize(IRRewriter &builder,
   return {fused.getResult(0), fused.getResult(1)};
 }
 
-/// Those of `recipe`: what the operand was made of, or what it is quantized to.
+/// Returns elements and scales in `recipe`: the source of a dequantized
+/// operand, or a new quantization.
 ElementsAndScales
 QuantizeMatmuls::getElements(IRRewriter &builder, const MatmulMatch &matmul,
                              const MatmulMatch::Operand &operand,
@@ -142,8 +140,8 @@ QuantizeMatmuls::getElements(IRRewriter &builder, const MatmulMatch &matmul,
           relayoutScales(builder, loc, stored->scales, layout)};
 }
 
-/// Why the operands cannot be cut into blocks along the reduction; empty if
-/// they can.
+/// Returns a reason if the operands cannot be divided into blocks along the
+/// reduction.
 Reason QuantizeMatmuls::checkReduction(const MatmulMatch &matmul,
                                        const Recipes &recipes) {
   for (const MatmulMatch::Operand *operand : {&matmul.a, &matmul.b})
@@ -152,7 +150,7 @@ Reason QuantizeMatmuls::checkReduction(const MatmulMatch &matmul,
       return "the rows of an operand that expert groups divide are no multiple "
              "of 16 bytes";
   if (matmul.ragged == RaggedKind::Reduction)
-    return {}; // which is filled up with zeros
+    return {}; // padded with zeros
   int64_t size = getReductionSize(matmul);
   int64_t multiple = recipes.getMultiple(&getContext());
   if (ShapedType::isDynamic(size))
@@ -179,7 +177,7 @@ LogicalResult QuantizeMatmuls::rewrite(MatmulMatch matmul) {
   Operation *root = matmul.result.getDefiningOp();
   IRRewriter builder(root);
   Location loc = matmul.op.getLoc();
-  // One rounding, of the f32 sum, as the types say.
+  // Round the f32 accumulator directly to the type of the rounding.
   Operation *rounding =
       matmul.accumulate ? nullptr : getRounding(matmul.result);
   Value replaced = rounding ? rounding->getResult(0) : matmul.result;
@@ -218,7 +216,7 @@ LogicalResult QuantizeMatmuls::rewrite(MatmulMatch matmul) {
 // The pass
 //===----------------------------------------------------------------------===//
 
-/// The recipes of an operation: null if it is left alone.
+/// Returns the recipes of an operation, or null if it is excluded.
 FailureOr<Recipes> QuantizeMatmuls::getRecipes(const MatmulMatch &matmul) {
   Recipes recipes = defaults;
   linalg::LinalgOp op = matmul.op;
@@ -274,7 +272,7 @@ LogicalResult QuantizeMatmuls::readOptions() {
   return success();
 }
 
-/// A matmul, or an operation that can be written as one.
+/// Quantizes a matmul, directly or after flattening.
 LogicalResult QuantizeMatmuls::quantizeMatmul(linalg::LinalgOp op) {
   Reason why, ignored;
   if (isLeftAlone(op))
@@ -292,8 +290,7 @@ LogicalResult QuantizeMatmuls::quantizeMatmul(linalg::LinalgOp op) {
       import::eraseContraction(*flat);
     return success();
   }
-  // The result may be that of the flat matmul itself, which `rewrite`
-  // replaces: what reads it has to read it before.
+  // `rewrite` may replace the result of the flat matmul, so update users first.
   op->getResult(0).replaceAllUsesWith(flat->result);
   int64_t before = numRewritten;
   LogicalResult rewritten = rewrite(*matmul);
@@ -320,7 +317,7 @@ void QuantizeMatmuls::runOnOperation() {
       return signalPassFailure();
   }
   SmallVector<linalg::LinalgOp> ops;
-  // Only these: what rounds a matmul goes with it.
+  // Collect contractions only: the rounding of a matmul is rewritten with it.
   getOperation()->walk([&](linalg::LinalgOp op) {
     if (linalg::isaContractionOpInterface(op))
       ops.push_back(op);

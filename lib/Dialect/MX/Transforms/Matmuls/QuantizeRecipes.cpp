@@ -1,4 +1,4 @@
-//===- QuantizeRecipes.cpp - Formats that matmuls get ---------------------===//
+//===- QuantizeRecipes.cpp - Formats of quantized matmuls -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -10,10 +10,6 @@
 using namespace mlir;
 using namespace mx;
 
-//===----------------------------------------------------------------------===//
-// Recipes
-//===----------------------------------------------------------------------===//
-
 int64_t Recipes::getMultiple(MLIRContext *context) const {
   auto hasFourBits = [](const Recipe &recipe) {
     return getInfo(recipe.element).bits == 4;
@@ -23,7 +19,7 @@ int64_t Recipes::getMultiple(MLIRContext *context) const {
   return kMultiples[fours];
 }
 
-/// The first for which `is` holds.
+/// Returns the first recipe that satisfies `is`, or null.
 static const Recipe *findRecipeIf(function_ref<bool(const Recipe &)> is) {
   auto *found = llvm::find_if(getOperandFormats(), is);
   return found == getOperandFormats().end() ? nullptr : found;
@@ -50,7 +46,7 @@ std::string mx::listRecipes() {
                     ", ");
 }
 
-/// Of an operation that is left as it is.
+/// Recipe of excluded operations.
 static constexpr llvm::StringLiteral kNoRecipe = "none";
 
 SmallVector<StringRef, 2> mx::getRecipeNames(Operation *op) {
@@ -71,16 +67,16 @@ bool mx::isLeftAlone(Operation *op) {
 }
 
 //===----------------------------------------------------------------------===//
-// Operands that are in a block format
+// Operands in block formats
 //
-// A matmul of numbers that were dequantized reads what they were made of: to
-// quantize them again would give the same numbers.
+// A matmul of dequantized operands reads their source, as quantizing them again
+// would return the same values.
 //===----------------------------------------------------------------------===//
 
 std::optional<StoredOperand>
 mx::findStoredOperand(const MatmulMatch &matmul,
                       const MatmulMatch::Operand &operand) {
-  // Groups have blocks, or tiles of scales, of their own.
+  // Expert groups need separate blocks, or tiles of scales.
   auto dequantize = operand.tensor.getDefiningOp<DequantizeOp>();
   if (!dequantize || getRaggedOfOperand(matmul, operand) != RaggedKind::None ||
       operand.axis != 1 || dequantize.getOffsets() ||
@@ -90,13 +86,14 @@ mx::findStoredOperand(const MatmulMatch &matmul,
   Type number = getElementTypeOrSelf(operand.tensor);
   auto elementsType = dyn_cast<RankedTensorType>(elements.getType());
   auto scalesType = dyn_cast<RankedTensorType>(scales.getType());
-  // f16 has not the range of scales: its infinities and zeros would be numbers.
+  // f16 has a smaller range than scales: its infinities and zeros would become
+  // finite values.
   if (!elementsType || elementsType.getEncoding() || !scalesType ||
       scalesType.getRank() != elementsType.getRank() || number.isF16())
     return std::nullopt;
   const Recipe *recipe =
       findRecipe(elementsType.getElementType(), scalesType.getElementType());
-  // The factor of a tensor belongs to the whole matmul.
+  // A tensor factor applies to the whole matmul.
   if (!recipe || recipe->getBlockFormat().hasTensorFactor)
     return std::nullopt;
   return StoredOperand{recipe, elements, scales};
@@ -111,7 +108,7 @@ void mx::useStoredFormats(const MatmulMatch &matmul, Recipes &recipes) {
     stored.a = operand->recipe;
   if (auto operand = findStoredOperand(matmul, matmul.b))
     stored.b = operand->recipe;
-  // A format of 4 bits wants more of the reduction than others.
+  // 4-bit formats need a larger multiple of the reduction.
   int64_t size = getReductionSize(matmul);
   int64_t multiple = stored.getMultiple(matmul.a.tensor.getContext());
   if (matmul.ragged == RaggedKind::Reduction || ShapedType::isDynamic(size) ||

@@ -1,4 +1,4 @@
-//===- QuantizeRecipes.h - Formats that matmuls get -------------*- C++ -*-===//
+//===- QuantizeRecipes.h - Formats of quantized matmuls ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -11,52 +11,52 @@
 
 namespace mx {
 
-/// How a matmul's operand is quantized.
+/// Block format of an operand.
 using Recipe = OperandFormat;
 
-/// Those of both operands of a matmul.
+/// Recipes of both operands of a matmul.
 struct Recipes {
   const Recipe *a = nullptr, *b = nullptr;
 
-  /// What the reduction dimension must be a multiple of
+  /// Returns the required divisor of the reduction dimension
   /// (docs/reference/Formats.md).
   int64_t getMultiple(mlir::MLIRContext *context) const;
 };
 
-/// Null if there is no such recipe.
+/// Return null if there is no such recipe.
 const Recipe *findRecipe(llvm::StringRef name);
 const Recipe *findRecipe(mlir::Type element, mlir::Type scale);
 
-/// Their names, for messages.
+/// Returns the names of all recipes, for messages.
 std::string listRecipes();
 
-/// Of an operation that has a recipe, or two, of its own.
+/// Attribute of an operation that overrides the recipe, a name or a pair.
 inline constexpr llvm::StringLiteral kRecipeAttr = "mx.recipe";
 
-/// The names of both operands' recipes; not two if the attribute is missing, or
-/// of another form.
+/// Returns the names of both operands' recipes; not two if the attribute is
+/// missing or invalid.
 llvm::SmallVector<llvm::StringRef, 2> getRecipeNames(mlir::Operation *op);
 
-/// Whether the attribute says so.
+/// Returns true if the attribute excludes the operation.
 bool isLeftAlone(mlir::Operation *op);
 
 //===----------------------------------------------------------------------===//
-// Operands that are in a block format
+// Operands in block formats
 //===----------------------------------------------------------------------===//
 
-/// What a program has quantized before, as the weights of a checkpoint.
+/// Operand that the program has quantized, such as weights of a checkpoint.
 struct StoredOperand {
   const Recipe *recipe;
   mlir::Value elements, scales;
 };
 
-/// The elements and scales of which `operand` has the numbers, if a matmul can
-/// read them as they are: blocks lie along what is summed over.
+/// Returns the elements and scales from which `operand` was dequantized, if a
+/// matmul can read them directly: blocks must lie along the reduction.
 std::optional<StoredOperand>
 findStoredOperand(const MatmulMatch &matmul,
                   const MatmulMatch::Operand &operand);
 
-/// Chooses the formats that operands are stored in.
+/// Selects the stored formats of operands.
 void useStoredFormats(const MatmulMatch &matmul, Recipes &recipes);
 
 } // namespace mx

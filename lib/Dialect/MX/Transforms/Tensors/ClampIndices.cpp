@@ -1,12 +1,9 @@
-//===- ClampIndices.cpp - Reads in kernels stay inside of their arrays ----===//
+//===- ClampIndices.cpp - Bounds of reads in kernels ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// A kernel cannot end a program with a message. The host checks an index that
-// it knows before the launch; any other index is clamped, on all paths alike.
-// This runs before the paths part, so that they agree which indices the host
-// knows.
-//
+// Kernels cannot report an error. The host checks indices before the launch if
+// it can compute them; other indices are clamped on all paths. The pass runs
+// before the paths diverge, so that all treat the same indices as known.
 //===----------------------------------------------------------------------===//
 
 #include "../Host/HostNumbers.h"
@@ -30,13 +27,9 @@ namespace mx {
 #include "mx/Dialect/MX/Transforms/Passes.h.inc"
 } // namespace mx
 
-//===----------------------------------------------------------------------===//
-// Kernels
-//===----------------------------------------------------------------------===//
-
 namespace {
 
-/// An operation whose region reads elements.
+/// Operation with a region that reads elements.
 class Kernel {
 public:
   Kernel(Operation *op, HostNumbers &hostNumbers)
@@ -57,7 +50,8 @@ public:
 
 private:
   void hoistTables();
-  /// Whether the host checks that all indices of a loop are in a dimension.
+  /// Returns true if the host checks that all indices of a loop are in bounds
+  /// of a dimension.
   bool isChecked(unsigned loop, Value array, int64_t dim);
   LogicalResult clamp(Operation *read);
   void require(Value condition, Operation *read, const Twine &what);
@@ -77,8 +71,8 @@ private:
 
 } // namespace
 
-/// Upstream moves constants and casts of arrays out of regions later: what
-/// reads them is to be clamped like all that reads arrays outside.
+/// Moves constants and casts of arrays out of the region, as upstream does
+/// later, so that their reads are clamped like other reads of outside arrays.
 void Kernel::hoistTables() {
   SmallVector<Operation *> tables;
   op->walk([&](Operation *inner) {
@@ -103,8 +97,8 @@ bool Kernel::isChecked(unsigned loop, Value array, int64_t dim) {
       {numbers.getSizes()[loop]}, ValueBoundsConstraintSet::LE, {array, dim});
 }
 
-/// Whether an index is below the size of a dynamic dimension, or its array is
-/// empty.
+/// Returns true if an index is below the size of a dynamic dimension, or the
+/// dimension is empty.
 static bool isBelowSize(Value value, Value array, int64_t dim, int depth = 4) {
   if (ValueBoundsConstraintSet::compare(value, ValueBoundsConstraintSet::LT,
                                         {array, dim}))
@@ -115,7 +109,7 @@ static bool isBelowSize(Value value, Value array, int64_t dim, int depth = 4) {
   };
   if (isa_and_present<arith::MinSIOp>(definition))
     return llvm::any_of(definition->getOperands(), isBelow);
-  // 0 is, unless the array is empty.
+  // 0 is in bounds unless the array is empty.
   if (isa_and_present<arith::MaxSIOp>(definition))
     return llvm::all_of(definition->getOperands(), [&](Value operand) {
       return matchPattern(operand, m_Zero()) || isBelow(operand);
@@ -123,11 +117,7 @@ static bool isBelowSize(Value value, Value array, int64_t dim, int depth = 4) {
   return false;
 }
 
-//===----------------------------------------------------------------------===//
-// Reads
-//===----------------------------------------------------------------------===//
-
-/// Where no loop runs, nothing is read.
+/// A kernel with an empty loop reads nothing.
 void Kernel::require(Value condition, Operation *read, const Twine &what) {
   for (unsigned loop : llvm::seq<unsigned>(numbers.getSizes().size())) {
     Value isEmpty =
@@ -166,7 +156,7 @@ void Kernel::requireSum(const IndexSum &sum, Operation *read, unsigned dim) {
   require(holds, read, "index " + Twine(dim) + " is out-of-bounds");
 }
 
-/// A read that a branch may skip: of an array without elements it gives 0.
+/// Guards a read in a branch: returns 0 if the array is empty.
 LogicalResult Kernel::readUnlessEmpty(Operation *read, Value hasElements) {
   ImplicitLocOpBuilder builder(read->getLoc(), read);
   Type type = read->getResult(0).getType();
@@ -192,7 +182,8 @@ LogicalResult Kernel::readUnlessEmpty(Operation *read, Value hasElements) {
 LogicalResult Kernel::clamp(Operation *read) {
   Value array = read->getOperand(0);
   auto type = cast<ShapedType>(array.getType());
-  // Kernels read no array that is made in their region; the CPU path checks it.
+  // Kernels cannot read arrays created in their region; the CPU path checks
+  // such reads.
   if (!numbers.isOutside(array))
     return success();
   bool isReached =
@@ -240,10 +231,6 @@ LogicalResult Kernel::clamp(Operation *read) {
   }
   return hasElements ? readUnlessEmpty(read, hasElements) : success();
 }
-
-//===----------------------------------------------------------------------===//
-// The pass
-//===----------------------------------------------------------------------===//
 
 namespace {
 struct ClampIndices final : mx::impl::MXClampIndicesBase<ClampIndices> {

@@ -1,10 +1,8 @@
-//===- DecomposeTensors.cpp - Operations on tensors as linalg.generic -----===//
+//===- DecomposeTensors.cpp - Tensor operations to linalg.generic ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Upstream knows how: this calls its decompositions, and sees to it that what
-// they make computes into a tensor of its own and reads numbers as numbers.
-//
+// Calls upstream's decompositions, gives each result a separate destination,
+// and replaces splat tensors by scalars.
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -24,7 +22,7 @@ namespace mx {
 #include "mx/Dialect/MX/Transforms/Passes.h.inc"
 } // namespace mx
 
-/// The numbers of a tensor that are all the same one; null if they are not.
+/// Returns the element of a splat constant, or null.
 static TypedAttr getSplat(Value tensor) {
   DenseElementsAttr elements;
   if (!isa<RankedTensorType>(tensor.getType()) ||
@@ -35,7 +33,7 @@ static TypedAttr getSplat(Value tensor) {
 
 namespace {
 
-/// linalg.softmax and whatever else says what it consists of.
+/// Decomposes linalg.softmax and other aggregate operations.
 struct Decompose final
     : OpInterfaceRewritePattern<linalg::AggregatedOpInterface> {
   using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
@@ -64,8 +62,8 @@ LogicalResult lowerUnPack(linalg::UnPackOp op, PatternRewriter &rewriter) {
                              /*lowerUnpadLikeWithExtractSlice=*/false);
 }
 
-/// Upstream takes an operand for the result's place. Nothing reads it as such,
-/// but bufferization may then overwrite it, an argument of the caller's too.
+/// Upstream uses an operand as the destination. The body does not read it, but
+/// bufferization might overwrite it, even an argument of the caller.
 LogicalResult separateResult(linalg::GenericOp op, PatternRewriter &rewriter) {
   bool changed = false;
   for (OpOperand &init : op.getDpsInitsMutable()) {
@@ -84,7 +82,7 @@ LogicalResult separateResult(linalg::GenericOp op, PatternRewriter &rewriter) {
   return success(changed);
 }
 
-/// A tensor of one number is that number to whoever reads its elements.
+/// Replaces reads of a splat tensor by a scalar.
 LogicalResult readSplat(linalg::GenericOp op, PatternRewriter &rewriter) {
   SmallVector<Value> inputs;
   SmallVector<AffineMap> maps;
@@ -102,7 +100,7 @@ LogicalResult readSplat(linalg::GenericOp op, PatternRewriter &rewriter) {
   }
   for (OpOperand &init : op.getDpsInitsMutable())
     maps.push_back(op.getMatchingIndexingMap(&init));
-  // The loops need an operand that gives their extents.
+  // The loops need an operand that determines their extents.
   if (numbers.empty() ||
       !inversePermutation(concatAffineMaps(maps, op.getContext())))
     return failure();
@@ -143,12 +141,12 @@ private:
     walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
 
-  /// No kernel writes a float of 4 or 6 bits alone.
+  /// Kernels cannot write single elements of 4- or 6-bit floats.
   static bool canFill(Type element) {
     return !isa<FloatType>(element) || element.getIntOrFloatBitWidth() >= 8;
   }
 
-  /// Equal numbers take no room in a program: kernels write them.
+  /// Replaces splat constants by fills, which need no space in the program.
   void fillSplats() {
     SmallVector<arith::ConstantOp> constants;
     getOperation()->walk([&](arith::ConstantOp op) {

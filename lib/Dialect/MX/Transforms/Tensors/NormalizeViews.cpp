@@ -1,13 +1,11 @@
-//===- NormalizeViews.cpp - Slices and reshapes that upstream can lower ---===//
+//===- NormalizeViews.cpp - Rewriting of views that upstream mishandles ---===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// On memrefs, upstream finds the dimensions that a slice drops by comparing the
-// strides of its source and its result (memref::SubViewOp::getDroppedDims).
-// Where the slice itself has strides, or where those of the source are dynamic,
-// it finds others or none, and goes on: wrong strides, or a crash. A slice that
-// drops all its dimensions of size 1, or none, leaves it no choice.
-//
+// For memrefs, upstream finds the dropped dimensions of a slice by comparing
+// strides of source and result (memref::SubViewOp::getDroppedDims). If the
+// slice has strides or the source has dynamic strides, upstream computes wrong
+// strides or crashes. Slices that drop all dimensions of size 1, or none, are
+// unambiguous.
 //===----------------------------------------------------------------------===//
 
 #include "../Utils/Tensors.h"
@@ -26,7 +24,7 @@ namespace mx {
 #include "mx/Dialect/MX/Transforms/Passes.h.inc"
 } // namespace mx
 
-/// The dimensions of a slice that have one element for certain.
+/// Returns the dimensions of a slice with static size 1.
 static llvm::SmallBitVector getUnits(OffsetSizeAndStrideOpInterface op) {
   ArrayRef<int64_t> sizes = op.getStaticSizes();
   llvm::SmallBitVector units(sizes.size());
@@ -35,9 +33,9 @@ static llvm::SmallBitVector getUnits(OffsetSizeAndStrideOpInterface op) {
   return units;
 }
 
-/// Whether strides of memrefs do not tell which of its dimensions a slice
-/// drops: it has strides itself, or it keeps one that longer dimensions
-/// separate from one that it drops and that may have the same dynamic stride.
+/// Returns true if memref strides do not determine the dropped dimensions. This
+/// holds if the slice has strides, or if longer dimensions separate a kept from
+/// a dropped dimension of size 1 and both may have the same dynamic stride.
 static bool isUnclear(OffsetSizeAndStrideOpInterface op,
                       const llvm::SmallBitVector &dropped) {
   llvm::SmallBitVector units = getUnits(op);
@@ -57,11 +55,10 @@ static bool isUnclear(OffsetSizeAndStrideOpInterface op,
 
 namespace {
 
-/// The result of a slice, or what is inserted, with and without its dimensions
-/// of size 1.
+/// Type of a slice, or of an inserted tensor, without dimensions of size 1.
 struct UnitShape {
   RankedTensorType bare;
-  /// The dimensions that each dimension of `bare` becomes.
+  /// Dimensions to which each dimension of `bare` expands.
   SmallVector<ReassociationIndices> groups;
 
   UnitShape(RankedTensorType type, OffsetSizeAndStrideOpInterface op,
@@ -80,7 +77,7 @@ struct UnitShape {
   }
 };
 
-/// Slices all dimensions of size 1 away and puts back those that are kept.
+/// Drops all dimensions of size 1, then adds the kept dimensions.
 LogicalResult extractBare(tensor::ExtractSliceOp op,
                           PatternRewriter &rewriter) {
   llvm::SmallBitVector dropped = op.getDroppedDims();
@@ -99,7 +96,7 @@ LogicalResult extractBare(tensor::ExtractSliceOp op,
   return success();
 }
 
-/// Inserts what has no dimension of size 1.
+/// Inserts a tensor without dimensions of size 1.
 template <typename InsertOp>
 LogicalResult insertBare(InsertOp op, PatternRewriter &rewriter) {
   llvm::SmallBitVector dropped = op.getDroppedDims();
@@ -115,8 +112,8 @@ LogicalResult insertBare(InsertOp op, PatternRewriter &rewriter) {
   return success();
 }
 
-/// Slices first, and then drops dimensions of what has the strides already.
-/// That the strides tell which ones, upstream has verified.
+/// Splits a slice: the first has the strides, the second drops dimensions.
+/// Upstream verified that strides determine these.
 LogicalResult splitSubView(memref::SubViewOp op, PatternRewriter &rewriter) {
   int64_t rank = op.getSourceType().getRank();
   int64_t numDropped = rank - op.getType().getRank();
@@ -137,8 +134,8 @@ bool hasZero(ArrayRef<int64_t> shape, ArrayRef<int64_t> group) {
   return llvm::any_of(group, [&](int64_t dim) { return shape[dim] == 0; });
 }
 
-/// A tensor without elements. Upstream multiplies a dynamic size by 0 for the
-/// type of the memref, which is then static, and not for that of the tensor.
+/// Replaces a tensor without elements. Upstream multiplies a dynamic size by 0
+/// for the memref type, which becomes static, but not for the tensor type.
 LogicalResult collapseEmpty(tensor::CollapseShapeOp op,
                             PatternRewriter &rewriter) {
   Location loc = op.getLoc();

@@ -1,11 +1,8 @@
-//===- VerifyTensors.cpp - Refuse what has no lowering, in its own words --===//
+//===- VerifyTensors.cpp - Operations without a lowering ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// After bufferization, errors would refer to operations that no longer look as
-// they were written. Operations on tensors that no later pass can lower are
-// therefore reported before.
-//
+// Reports operations that no later pass can lower before bufferization, while
+// they still have the form of the source.
 //===----------------------------------------------------------------------===//
 
 #include "../Fusion/Obstacles.h"
@@ -40,10 +37,10 @@ static bool hasTensors(Operation *op) {
 }
 
 //===----------------------------------------------------------------------===//
-// On all paths
+// All paths
 //===----------------------------------------------------------------------===//
 
-/// Refuses operations that neither bufferize nor become loops.
+/// Rejects operations that neither bufferize nor become loops.
 static LogicalResult verifyLowering(Operation *op) {
   if (isa<linalg::LinalgDialect>(op->getDialect()) && hasTensors(op) &&
       !isa<linalg::LinalgOp>(op))
@@ -62,8 +59,8 @@ static LogicalResult verifyLowering(Operation *op) {
   return diag << "write it with linalg, tensor or mx operations";
 }
 
-/// Refuses named operations that compute with narrow floats: users know no
-/// operation of a body that upstream made.
+/// Rejects named operations on narrow floats, because users would not recognize
+/// the operations of a body that upstream created.
 static LogicalResult verifyNamedBody(Operation *op) {
   auto named = dyn_cast<linalg::LinalgOp>(op);
   if (!named || isa<linalg::GenericOp, linalg::MapOp, linalg::ReduceOp>(op))
@@ -86,17 +83,17 @@ static LogicalResult verifyNamedBody(Operation *op) {
 }
 
 //===----------------------------------------------------------------------===//
-// On the GPU
+// GPU
 //===----------------------------------------------------------------------===//
 
-/// The matmul whose result, or a slice of it, `tensor` is.
+/// Returns the matmul that defines `tensor` or the source of its slice.
 static MatmulOpInterface getMatmul(Value tensor) {
   if (auto slice = tensor.getDefiningOp<tensor::ExtractSliceOp>())
     tensor = slice.getSource();
   return tensor.getDefiningOp<MatmulOpInterface>();
 }
 
-/// What prevents fusion with a neighbour; none if there is no neighbour.
+/// Returns the obstacle to fusion with a neighbour; none without a neighbour.
 static std::optional<Obstacle> findObstacle(linalg::LinalgOp op) {
   for (Value operand : op->getOperands())
     if (MatmulOpInterface matmul = getMatmul(operand))
@@ -107,8 +104,7 @@ static std::optional<Obstacle> findObstacle(linalg::LinalgOp op) {
   return std::nullopt;
 }
 
-/// Leaves the reason why an operation has a kernel of its own to the pass that
-/// says that it has one.
+/// Attaches the reason for a separate kernel, for the remark of a later pass.
 static void explain(linalg::LinalgOp op) {
   auto set = [&](const Twine &why) {
     op->setAttr(kApartAttr, StringAttr::get(op.getContext(), why));
@@ -123,7 +119,7 @@ static void explain(linalg::LinalgOp op) {
     set(found->why);
 }
 
-/// A number of 8, 16, 32 or 64 bits that occupies whole bytes.
+/// Returns true for types of 8, 16, 32 or 64 bits that occupy whole bytes.
 static bool isReadable(Type type) {
   if (type.isIndex() || type.isInteger(1))
     return true;
@@ -132,7 +128,7 @@ static bool isReadable(Type type) {
          !(isa<FloatType>(type) && bits == 8);
 }
 
-/// What lies in memory must have bytes.
+/// Rejects constants without a byte representation.
 static LogicalResult verifyConstant(Operation *op) {
   auto constant = dyn_cast<arith::ConstantOp>(op);
   if (!constant || !isTensor(constant.getType()))
@@ -142,7 +138,7 @@ static LogicalResult verifyConstant(Operation *op) {
   return fault ? op->emitOpError("expected ") << *fault : success();
 }
 
-/// Only kernels access device memory, and there are no kernels for these.
+/// Rejects accesses of device memory for which there are no kernels.
 static LogicalResult verifyOnDevice(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](tensor::ExtractOp extract) -> LogicalResult {
@@ -155,10 +151,6 @@ static LogicalResult verifyOnDevice(Operation *op) {
       })
       .Default([](Operation *) { return success(); });
 }
-
-//===----------------------------------------------------------------------===//
-// The pass
-//===----------------------------------------------------------------------===//
 
 namespace {
 struct VerifyTensors final : mx::impl::MXVerifyTensorsBase<VerifyTensors> {
@@ -190,11 +182,10 @@ struct VerifyTensors final : mx::impl::MXVerifyTensorsBase<VerifyTensors> {
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// Dimensions that arrays do not have
+// Dimensions beyond the rank
 //
-// Upstream takes tensor.dim of a dimension that is not there for undefined
-// behaviour, and so it behaves: some patterns crash, and lowered code reads
-// past the end of a descriptor.
+// Upstream treats tensor.dim beyond the rank as undefined behaviour: some
+// patterns crash, and lowered code reads past the end of a descriptor.
 //===----------------------------------------------------------------------===//
 
 namespace {

@@ -1,10 +1,8 @@
-//===- LoopNest.cpp - The loop nests of the mx operations -----------------===//
+//===- LoopNest.cpp - Loop nests of mx operations -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Which loops each operation has, which of them its operands follow, and which
-// of them cannot be tiled.
-//
+// Loops of each operation, their relation to operand dimensions, and loops that
+// cannot be tiled.
 //===----------------------------------------------------------------------===//
 
 #include "LoopNest.h"
@@ -20,7 +18,7 @@ static constexpr StringRef kFormReason =
     "a result that is masked, scattered, quantized or made of several matrices "
     "is computed whole";
 
-/// `batch` leading loops, then the given ones.
+/// Returns a nest of `batch` leading loops, then the given loops.
 static LoopNest makeNest(int64_t batch, ArrayRef<StringRef> names) {
   LoopNest nest;
   nest.names.append(batch, "batch");
@@ -28,7 +26,7 @@ static LoopNest makeNest(int64_t batch, ArrayRef<StringRef> names) {
   return nest;
 }
 
-/// 0, 1, ..., batch - 1, then the given loops.
+/// Returns 0, 1, ..., batch - 1, then the given loops.
 static SmallVector<int64_t> withBatch(int64_t batch, ArrayRef<int64_t> loops) {
   auto result = llvm::to_vector(llvm::seq<int64_t>(0, batch));
   llvm::append_range(result, loops);
@@ -181,8 +179,8 @@ LoopNest mx::tiling::getLoopNest(GroupedMatmulOp op) {
   nest.addOrdered(op.getAMutable(), a, getOrderOfA(op));
   nest.addOrdered(op.getBMutable(), b, getOrderOfB(op));
   nest.add(op.getOutsMutable()[0], c);
-  // The ragged loop stays whole, and so the dimension of ragged scales, which
-  // has another number of tiles than the elements suggest.
+  // The ragged loop is not tiled, nor the dimension of ragged scales: their
+  // number of tiles does not follow from the elements.
   nest.whole.push_back({rows ? m : k, kRaggedReason});
   SmallVector<int64_t> sa = a;
   if (rows)

@@ -1,11 +1,9 @@
-//===- LoopNest.h - Operations as loop nests --------------------*- C++ -*-===//
+//===- LoopNest.h - Loop nests of mx operations -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Each dimension of an operand follows one loop of its operation, divided by a
-// constant: 1 for elements, the block size for scales, 128 rows or 4 blocks for
-// tiles of scales, a tile of their order for operands in tiles.
-//
+// Each operand dimension follows a loop, divided by a constant: 1 for elements,
+// the block size for scales, 128 rows or 4 blocks for tiles of scales, and the
+// tile of the order for tiled operands.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_DIALECT_MX_TRANSFORMS_TILING_LOOPNEST_H
@@ -16,7 +14,7 @@
 
 namespace mx::tiling {
 
-/// One dimension of an operand. Dimensions without a loop are taken whole.
+/// Operand dimension. Dimensions without a loop are whole.
 struct DimMap {
   static constexpr int64_t kWhole = -1;
   int64_t loop = kWhole;
@@ -30,9 +28,9 @@ struct OperandMap {
   mlir::Value getValue() const { return operand->get(); }
 };
 
-/// An operation as a loop nest.
+/// Operation as a loop nest.
 struct LoopNest {
-  llvm::SmallVector<llvm::StringRef> names; ///< of the loops, for messages
+  llvm::SmallVector<llvm::StringRef> names; ///< of loops, for messages
   llvm::SmallVector<OperandMap> operands;
   /// Loops that cannot be tiled, with the reason.
   llvm::SmallVector<std::pair<int64_t, llvm::StringRef>> whole;
@@ -47,7 +45,7 @@ struct LoopNest {
     operands.push_back(std::move(map));
   }
 
-  /// Scales of elements whose dimensions walk along `loops`.
+  /// Adds scales of elements with dimensions `loops`.
   void addScales(mlir::OpOperand &operand, llvm::ArrayRef<int64_t> loops,
                  int64_t block) {
     add(operand, loops);
@@ -65,7 +63,7 @@ struct LoopNest {
     }
   }
 
-  /// Elements whose dimensions walk along `loops`, in `order` or in rows.
+  /// Adds elements with dimensions `loops`, in `order` or row-major.
   void addOrdered(mlir::OpOperand &operand, llvm::ArrayRef<int64_t> loops,
                   OperandOrderAttrInterface order) {
     add(operand, loops);
@@ -91,8 +89,8 @@ struct LoopNest {
     return nullptr;
   }
 
-  /// Tiles of a loop begin and end at multiples of this, so that no operand's
-  /// element is cut. All factors are powers of two.
+  /// Returns the multiple at which tiles of a loop must start and end, so that
+  /// no operand element is split. All factors are powers of two.
   int64_t getGranularity(int64_t loop) const {
     int64_t granularity =
         loop + 2 >= static_cast<int64_t>(names.size()) ? squares : 1;
@@ -112,23 +110,23 @@ LoopNest getLoopNest(PackOperandOp op);
 LoopNest getLoopNest(MatmulOp op);
 LoopNest getLoopNest(GroupedMatmulOp op);
 
-/// The operand dimension that is as long as a loop.
+/// Returns the operand dimension with the length of a loop.
 std::pair<mlir::Value, int64_t> findBound(const LoopNest &nest, int64_t loop);
 
-/// The length of a loop, or ShapedType::kDynamic.
+/// Returns the length of a loop, or ShapedType::kDynamic.
 int64_t getStaticBound(const LoopNest &nest, int64_t loop);
 
-// TileMultiples.cpp: what is known of the offsets and sizes of tiles.
+// Divisibility of tile offsets and sizes (TileMultiples.cpp).
 
-/// True if `value` is known to be a multiple: a constant, a loop counter, or
-/// made of them.
+/// Returns true if `value` is provably a multiple: computed from constants and
+/// loop counters.
 bool isMultipleOf(mlir::OpFoldResult value, int64_t divisor);
 
-/// True if a tile is whole in units of `divisor`, or ends where the loop ends.
+/// Returns true if a tile is a multiple of `divisor`, or ends with the loop.
 bool isWholeTile(mlir::OpFoldResult offset, mlir::OpFoldResult size,
                  int64_t bound, int64_t divisor);
 
-/// True if a tile covers its loop.
+/// Returns true if a tile covers its loop.
 bool isWholeLoop(mlir::OpFoldResult offset, mlir::OpFoldResult size,
                  int64_t bound);
 

@@ -1,10 +1,7 @@
-//===- TileMultiples.cpp - Which sizes are multiples ----------------------===//
+//===- TileMultiples.cpp - Divisibility of tile offsets and sizes ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// Follows a size or an offset to the constants, loops and sums that it is made
-// of.
-//
+// Follows a size or offset to constants, loops and sums.
 //===----------------------------------------------------------------------===//
 
 #include "LoopNest.h"
@@ -80,7 +77,7 @@ bool mx::tiling::isWholeTile(OpFoldResult offset, OpFoldResult size,
   if (std::optional<int64_t> constant = getConstantIntValue(size))
     return start && *start + *constant == bound;
   auto ssa = cast<Value>(size);
-  // min(tile, bound - offset), as tiling makes it.
+  // min(tile, bound - offset), as created by tiling.
   if (auto min = ssa.getDefiningOp<affine::AffineMinOp>())
     return llvm::all_of(min.getMap().getResults(), [&](AffineExpr expr) {
       auto constant = dyn_cast<AffineConstantExpr>(expr);

@@ -1,11 +1,8 @@
 //===- TilingInterfaceImpl.cpp - Tiling of the mx operations --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
 //
-// One model over the description of an operation as a loop nest (LoopNest.h)
-// serves all operations. Tiles that would cut a block, or a tile of scales, are
-// refused.
-//
+// A model on LoopNest.h serves all operations. Tiles that would split a block,
+// or a tile of scales, are rejected.
 //===----------------------------------------------------------------------===//
 
 #include "LoopNest.h"
@@ -37,8 +34,8 @@ static OpFoldResult divide(OpBuilder &builder, Location loc, OpFoldResult value,
       builder, loc, up ? dim.ceilDiv(factor) : dim.floorDiv(factor), value);
 }
 
-/// x of a value computed as x / factor, rounded as `kind` says; else null. So
-/// that a fused producer gets the very tile that its consumer has.
+/// Returns x if `value` is x / factor, rounded as in `kind`; else null. A fused
+/// producer thus gets exactly the tile of its consumer.
 static Value getDividend(OpFoldResult value, AffineExprKind kind,
                          int64_t factor) {
   auto ssa = dyn_cast<Value>(value);
@@ -55,7 +52,7 @@ static Value getDividend(OpFoldResult value, AffineExprKind kind,
   return map.getResult(0) == wanted ? apply.getMapOperands().front() : Value();
 }
 
-/// The slice of an operand that a tile of the loops touches.
+/// Computes the slice of an operand that a tile of the loops accesses.
 static void getOperandTile(OpBuilder &builder, Location loc,
                            const OperandMap &map,
                            ArrayRef<OpFoldResult> loopOffsets,
@@ -102,8 +99,8 @@ static LogicalResult verifyTile(Operation *op, const LoopNest &nest,
   return success();
 }
 
-/// The epilogue of a tile counts rows and columns, which belong to
-/// the last two parallel loops, from the tile's start.
+/// Adds the tile's start to the row and column indices of the epilogue, which
+/// belong to the last two parallel loops.
 static void shiftRegion(OpBuilder &builder, Operation *op, const LoopNest &nest,
                         ArrayRef<OpFoldResult> offsets) {
   if (op->getNumRegions() == 0)
@@ -208,8 +205,8 @@ struct MXTiling final : TilingInterface::ExternalModel<MXTiling<OpTy>, OpTy> {
     return success();
   }
 
-  /// The loops that write a tile of a result; loops that the result does not
-  /// determine are not tiled.
+  /// Computes the loop tile that writes a tile of a result. Loops not
+  /// determined by the result are not tiled.
   LogicalResult getIterationDomainTileFromResultTile(
       Operation *op, OpBuilder &builder, unsigned number,
       ArrayRef<OpFoldResult> offsets, ArrayRef<OpFoldResult> sizes,
@@ -256,7 +253,7 @@ struct MXTiling final : TilingInterface::ExternalModel<MXTiling<OpTy>, OpTy> {
             builder, loc, d0 * dim.factor, sizes[i]);
         continue;
       }
-      // The last tile of scales may reach beyond the last row.
+      // The last tile of scales may extend past the last row.
       loopSizes[dim.loop] = affine::makeComposedFoldedAffineMin(
           builder, loc,
           AffineMap::get(3, 0, {d0 * dim.factor, d1 - d2},

@@ -9,24 +9,24 @@
 
 namespace mx {
 
-/// A size: a number or, of an array that is given, its dimension.
+/// Size: a number, or a dimension of an array.
 struct Size {
   mlir::OpFoldResult number;
   mlir::Value array;
   int64_t dim = 0;
 
-  /// Whether two sizes are known to be the same.
+  /// Returns true if two sizes are provably equal.
   bool operator==(const Size &other) const {
     return number == other.number && array == other.array && dim == other.dim;
   }
   mlir::Value getValue(mlir::OpBuilder &builder, mlir::Location loc) const;
 };
 
-/// The size that an array is made with, which keeps its producer free of uses.
+/// Returns the size used to create an array, without using its producer.
 Size getSize(mlir::Value array, int64_t dim);
 
-/// Requires at run time, in the words of the CPU path, that dimension `dim` of
-/// the operand `name` has the size that another one tells.
+/// Requires at run time, with the message of the CPU path, that dimension `dim`
+/// of the operand `name` has the size `expected`.
 mxgpu::RequireOp requireSize(mlir::OpBuilder &builder, mlir::Location loc,
                              int64_t dim, const llvm::Twine &name,
                              mlir::Value expected, mlir::Value found);

@@ -1,4 +1,4 @@
-//===- Tensors.cpp - Tensors around matmuls -------------------------------===//
+//===- Tensors.cpp - Utilities for tensors around matmuls -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ bool mx::isZeros(Value tensor) {
   return matchPattern(tensor, m_AnyZeroFloat());
 }
 
-/// Whether the body of an operation on elements is arith.truncf alone.
+/// Returns true if the operation only applies arith.truncf to each element.
 static bool isTruncation(linalg::GenericOp op) {
   auto body = op.getBody()->without_terminator();
   if (op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1 ||
@@ -50,7 +50,7 @@ Operation *mx::getRounding(Value value) {
 }
 
 //===----------------------------------------------------------------------===//
-// Tensors of another shape
+// Reshaping
 //===----------------------------------------------------------------------===//
 
 Value mx::makeEmpty(OpBuilder &builder, Location loc,
@@ -147,7 +147,7 @@ Value mx::relayoutScales(OpBuilder &builder, Location loc, Value scales,
 }
 
 void mx::eraseDead(ArrayRef<Operation *> ops) {
-  // One is erased when it is taken out, so that no other entry is stale.
+  // An erased operation is removed from the set, so that no entry is stale.
   llvm::SmallSetVector<Operation *, 8> work(ops.begin(), ops.end());
   while (!work.empty()) {
     Operation *next = work.pop_back_val();

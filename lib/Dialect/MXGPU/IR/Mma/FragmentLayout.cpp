@@ -1,8 +1,8 @@
-//===- FragmentLayout.cpp - Which elements each thread holds --------------===//
+//===- FragmentLayout.cpp - Layouts of fragments --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Layouts are data: whatever is asked of one follows from its modes.
+// All properties of a layout follow from its modes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,10 +14,10 @@ using namespace mlir;
 using namespace mx::mxgpu;
 
 //===----------------------------------------------------------------------===//
-// How a layout is written
+// Syntax
 //===----------------------------------------------------------------------===//
 
-/// `4: 2 columns`.
+/// Parses a mode such as `4: 2 columns`.
 static ParseResult parseMode(AsmParser &parser, FragmentMode &mode) {
   SMLoc loc = parser.getCurrentLocation();
   int64_t step;
@@ -49,7 +49,7 @@ static FailureOr<SmallVector<FragmentMode>> parseModes(AsmParser &parser,
 static void printModes(AsmPrinter &printer, ArrayRef<FragmentMode> modes) {
   printer << '[';
   llvm::interleaveComma(modes, printer, [&](const FragmentMode &mode) {
-    int64_t step = mode.rows + mode.columns; // one of them is 0
+    int64_t step = mode.rows + mode.columns; // the other is 0
     printer << mode.size << ": " << step << (mode.rows ? " row" : " column")
             << (step == 1 ? "" : "s");
   });
@@ -79,14 +79,14 @@ void FragmentLayoutAttr::print(AsmPrinter &printer) const {
 }
 
 //===----------------------------------------------------------------------===//
-// What is asked of a layout
+// Queries
 //===----------------------------------------------------------------------===//
 
-/// Most modes of a number, and registers of a thread that a layout counts.
+/// Limits of modes per number, and of registers per thread.
 static constexpr size_t kMaxModes = 16;
 static constexpr int64_t kMaxValues = 1024;
 
-/// The modes of a dimension, by their step.
+/// Returns the modes of a dimension, sorted by step.
 static SmallVector<FragmentMode> sortModes(ArrayRef<FragmentMode> threads,
                                            ArrayRef<FragmentMode> values,
                                            bool rows) {
@@ -101,8 +101,8 @@ static SmallVector<FragmentMode> sortModes(ArrayRef<FragmentMode> threads,
   return modes;
 }
 
-/// The steps of a dimension's modes count all of it, each place once. Threads
-/// that differ in a mode without a step hold the same places.
+/// Checks that the modes of a dimension enumerate each position once. Threads
+/// that differ in a mode without step hold the same positions.
 static LogicalResult
 verifyDimension(function_ref<InFlightDiagnostic()> emitError,
                 ArrayRef<FragmentMode> modes, StringRef name) {
@@ -217,7 +217,7 @@ std::pair<int64_t, int64_t> FragmentLayoutAttr::getShape() const {
           countAll(sortModes(getThreads(), getValues(), false))};
 }
 
-/// All sums of the modes' steps in one dimension, in ascending order.
+/// Returns all sums of the modes' steps in a dimension, in ascending order.
 static SmallVector<int64_t> getOffsets(ArrayRef<FragmentMode> modes) {
   SmallVector<int64_t> offsets = {0};
   for (const FragmentMode &mode : modes) {
@@ -272,8 +272,8 @@ int64_t FragmentLayoutAttr::getWarpRows() const {
   int64_t rows = getShape().first / warps, weight = 1;
   for (const FragmentMode &mode : getThreads()) {
     if (target::kWarpSize % weight && weight % target::kWarpSize)
-      return 0; // part of the mode's values are another warp's
-    // The first of its values that are other warps'.
+      return 0; // mode spans several warps
+    // First value of the mode that belongs to another warp.
     int64_t inWarp =
         std::clamp<int64_t>(target::kWarpSize / weight, 1, mode.size);
     int64_t warp = weight * inWarp / target::kWarpSize;
@@ -290,7 +290,7 @@ FragmentLayoutAttr FragmentLayoutAttr::withColumns(int64_t columns) const {
   for (FragmentMode &mode : llvm::reverse(modes)) {
     if (found == columns)
       break;
-    // The mode that counts the last columns: the others count slices of them.
+    // Found the mode of the last columns; the other modes count slices of it.
     if (!mode.columns || mode.columns * mode.size != found ||
         (columns % mode.columns && mode.columns % columns))
       continue;
@@ -302,7 +302,7 @@ FragmentLayoutAttr FragmentLayoutAttr::withColumns(int64_t columns) const {
   return getWithoutUnits(getContext(), getThreads(), modes);
 }
 
-/// Rows that stand above those of a mode move down when it is gone.
+/// Removes the rows of a mode and moves the rows above down.
 static SmallVector<FragmentMode> withoutRows(ArrayRef<FragmentMode> modes,
                                              const FragmentMode &gone) {
   SmallVector<FragmentMode> left(modes);
@@ -390,7 +390,7 @@ int64_t FragmentType::getElementsOfWord() const {
   return isa<Float6E2M3FNType, Float6E3M2FNType>(getElementType()) ? 4 : 1;
 }
 
-/// Of a layout with modes, or null.
+/// Returns the type with these modes, or null if the layout is invalid.
 static FragmentType makeFragment(Type element, const FragmentModes &modes) {
   if (modes.values.empty())
     return {};

@@ -1,11 +1,11 @@
-//===- MatrixRows.cpp - Fragments as rows that ldmatrix loads -------------===//
+//===- MatrixRows.cpp - Row layouts for ldmatrix --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// ldmatrix loads up to four matrices of 8 rows of 16 bytes, whose addresses the
-// lanes of a warp name, a row each (PTX ISA, ldmatrix). Lane t gets word t % 4
-// of row t / 4 of each matrix. Which row a lane names is a layout, too: the one
-// in which it holds all of that row.
+// ldmatrix loads up to four matrices of 8 rows of 16 bytes; each lane of a warp
+// provides the address of a row (PTX ISA, ldmatrix). Lane t gets word t % 4 of
+// row t / 4 of each matrix. The rows of the addresses are a layout too, in
+// which a lane holds its whole row.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,8 +17,8 @@ using namespace mx::mxgpu;
 static constexpr int64_t kWordBits = 32, kRowWords = 4, kMatrixRows = 8,
                          kMostMatrices = 4;
 
-/// Takes modes of `count` threads together from the front; none if modes do not
-/// end there.
+/// Removes modes of `count` threads from the front. Returns none if a mode
+/// crosses the boundary.
 static std::optional<SmallVector<FragmentMode>>
 takeThreads(ArrayRef<FragmentMode> &modes, int64_t count) {
   SmallVector<FragmentMode> taken;
@@ -32,8 +32,8 @@ takeThreads(ArrayRef<FragmentMode> &modes, int64_t count) {
   return taken;
 }
 
-/// The lowest bits of the number of a register, a mode each, up to those that
-/// count the matrices of an instruction.
+/// Returns the lowest bits of the register number, a mode each, up to the bits
+/// that count the matrices of an instruction.
 static SmallVector<FragmentMode>
 takeMatrices(SmallVectorImpl<FragmentMode> &modes) {
   SmallVector<FragmentMode> bits;
@@ -62,7 +62,7 @@ FragmentLayoutAttr FragmentLayoutAttr::getMatrixRows(int64_t bits) const {
     return {};
   SmallVector<FragmentMode> registers(values.drop_front());
   SmallVector<FragmentMode> matrices = takeMatrices(registers);
-  // Lanes beyond the last matrix name a row of the first again.
+  // Lanes beyond the last matrix repeat row addresses of the first.
   int64_t others = kMostMatrices >> matrices.size();
   llvm::append_range(*lanes, matrices);
   if (others > 1)

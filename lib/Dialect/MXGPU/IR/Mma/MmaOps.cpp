@@ -1,10 +1,9 @@
-//===- MmaOps.cpp - mxgpu.mma against what its instruction takes ----------===//
+//===- MmaOps.cpp - Verification of mxgpu.mma -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The instruction's attribute says where each operand lies and how one learns
-// that it is done. Operands are verified against that here, and rules of one
-// instruction by the attribute itself.
+// Checks operands against the placement and completion that the instruction's
+// attribute defines. The attribute verifies rules of its own instruction.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +27,7 @@ BufferType MmaOp::getBBuffer() {
   return dyn_cast<BufferType>(getB().getType());
 }
 
-/// Elements of the reduction that an operand, a tile or a fragment, has.
+/// Returns the reduction elements of an operand, a tile or a fragment.
 static int64_t getReductionOf(Value operand) {
   if (auto fragment = dyn_cast<FragmentType>(operand.getType()))
     return fragment.getColumns();
@@ -37,8 +36,7 @@ static int64_t getReductionOf(Value operand) {
 
 int64_t MmaOp::getReduction() { return getReductionOf(getA()); }
 
-/// Memory that operands lie in is read; an accumulator in tensor memory
-/// changes.
+/// Reads the memory of operands and writes an accumulator in tensor memory.
 void MmaOp::getEffects(
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
         &effects) {
@@ -60,7 +58,7 @@ void MmaOp::getEffects(
 }
 
 //===----------------------------------------------------------------------===//
-// Where operands lie
+// Placement of operands
 //===----------------------------------------------------------------------===//
 
 static MmaPlace findPlace(Value operand) {
@@ -87,7 +85,7 @@ static LogicalResult verifyPlace(MmaOp op, Value operand, StringRef name,
   return operand ? diag << operand.getType() : diag << "none";
 }
 
-/// Threads hold an operand in registers in the order that the instruction has.
+/// Requires the register layout of the instruction.
 static LogicalResult verifyFragment(MmaOp op, Value operand, StringRef name,
                                     MmaOperand which) {
   auto found = operand ? dyn_cast<FragmentType>(operand.getType()) : nullptr;
@@ -133,11 +131,11 @@ static LogicalResult verifyOperands(MmaOp op, const target::MmaRoles &roles) {
 }
 
 //===----------------------------------------------------------------------===//
-// Where operands come from
+// Rings of operands
 //===----------------------------------------------------------------------===//
 
-/// What tells that a stage is empty which an instruction has read: its own
-/// arrival, or that of threads which know that it is done.
+/// Returns the consumer kind of a stage that an instruction reads: its own
+/// arrival, or the arrival of threads after its completion.
 static AsyncKind getConsumer(MmaCompletion completion) {
   switch (completion) {
   case MmaCompletion::Commit:
@@ -150,8 +148,8 @@ static AsyncKind getConsumer(MmaCompletion completion) {
   llvm_unreachable("all completions are listed");
 }
 
-/// The ring says through which proxy its stages are read, for the fence of
-/// threads that fill them, and who gives them back.
+/// Requires the ring's consumer kind, which determines the proxy fence of the
+/// producer and the release of stages.
 static LogicalResult verifyRings(MmaOp op, MmaCompletion completion) {
   AsyncKind expected = getConsumer(completion);
   for (auto [operand, name] :
@@ -167,8 +165,8 @@ static LogicalResult verifyRings(MmaOp op, MmaCompletion completion) {
   return success();
 }
 
-/// Tensor memory gets scales by copies, which stand before the instruction.
-/// They are known as long as the ring of the operand is.
+/// Requires copies of scales to tensor memory before the instruction, if the
+/// ring of the operand is known.
 static LogicalResult verifyCopies(MmaOp op) {
   for (auto [scales, operand, name] :
        {std::tuple(Value(op.getAScales()), Value(op.getA()), "a"),
@@ -188,7 +186,7 @@ static LogicalResult verifyCopies(MmaOp op) {
 // Shapes
 //===----------------------------------------------------------------------===//
 
-/// An A in registers may be multiplied with columns of B.
+/// Checks the part of B that is multiplied with an A in registers.
 static LogicalResult verifyColumnsOfB(MmaOp op) {
   std::optional<int64_t> column = op.getColumn();
   if (!column)
@@ -263,7 +261,7 @@ LogicalResult MmaWaitOp::verify() {
 // Operands in shared memory
 //
 // An instruction reads 32 bytes of each row. Rows are as long as the swizzle;
-// those of a longer tile are split into panels, one after the other.
+// longer tiles are split into consecutive panels.
 //===----------------------------------------------------------------------===//
 
 int64_t mx::mxgpu::getOperandRows(BufferType buffer) {

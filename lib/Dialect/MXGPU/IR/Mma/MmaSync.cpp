@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Operands, scales and accumulators in the registers of warps, each of which
-// issues an instruction for each 16 of its rows, 8 of its columns and 16, 32 or
-// 64 elements of the reduction.
+// Operands, scales and accumulators are in registers. Each warp issues an
+// instruction for 16 rows, 8 columns and 16, 32 or 64 elements of the
+// reduction.
 //
-// An instruction takes the scales of 16 rows from the lanes whose number modulo
-// 4 is 0 and 1, or 2 and 3, and those of 8 columns from the lanes where it is
-// one of 0 to 3: selectors say which. So a register of each lane holds scales
-// of 32 rows, or of 32 columns, and none is held twice (PTX ISA, mma, Block
-// scaling for mma.sync: thread-id and byte-id).
+// An instruction reads the scales of 16 rows from lanes 0 and 1 of each four,
+// or 2 and 3, and the scales of 8 columns from one lane of each four, by
+// selectors. A register of each lane thus holds scales of 32 rows or 32 columns
+// without duplicates (PTX ISA, mma, Block scaling for mma.sync: thread-id and
+// byte-id).
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,24 +26,25 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Rows and columns of an instruction, those whose scales a register of all
-/// lanes holds, and the scales of a register.
+/// Rows and columns of an instruction, rows or columns with scales in a
+/// register of all lanes, and scales of a register.
 static constexpr int64_t kRows = 16, kColumns = 8, kScaled = 32,
                          kWordScales = 4;
 
 static int64_t getK(MmaKind kind) { return target::getInfo(toTarget(kind)).k; }
 
-/// Scales of a row that one instruction takes.
+/// Returns the scales of a row that an instruction reads.
 static int64_t getScalesOfStep(MmaSyncAttr kind) {
   return getK(kind.getKind()) / kind.getBlock();
 }
 
-/// Whether elements of 4 bits get a byte each before they are multiplied.
+/// Returns true if 4-bit elements are spread to bytes before the
+/// multiplication.
 static bool isSpread(MmaSyncAttr kind, Type element) {
   return kind.getKind() == MmaKind::MXF8F6F4 && isa<Float4E2M1FNType>(element);
 }
 
-/// Blocks that a warp divides its rows, or columns, into: a power of two.
+/// Returns true if warps divide `size` into a power of two of blocks each.
 static bool isDivided(int64_t size, int64_t warps, int64_t least) {
   return warps > 0 && size > 0 && size % (warps * least) == 0 &&
          llvm::isPowerOf2_64(size / (warps * least)) &&
@@ -80,7 +81,7 @@ LogicalResult MmaSyncAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                           "= "
                        << m << " of " << warps << " and n = " << n << " of "
                        << columnWarps << " warps";
-  // PTX ISA, Register State Space: a thread has 255.
+  // Registers of a thread (PTX ISA, Register State Space).
   constexpr int64_t kMostAccumulators = 255, kMost = 4096;
   int64_t perWarp =
       m > kMost || n > kMost ? kMost * kMost : m * n / (warps * columnWarps);
@@ -99,7 +100,7 @@ LogicalResult MmaSyncAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 }
 
 //===----------------------------------------------------------------------===//
-// Facts
+// Properties
 //===----------------------------------------------------------------------===//
 
 MmaSyncAttr MmaSyncAttr::withFirstScale(int64_t scale) const {
@@ -118,8 +119,8 @@ MmaShape MmaSyncAttr::getMmaShape() const {
   return {getM(), getN(), getK(getKind())};
 }
 
-/// PTX ISA, mma, Matrix Fragments for mma.m16n8k32: C and D. Columns come last,
-/// so that some of them are adjacent registers.
+/// Source: PTX ISA, mma, Matrix Fragments for mma.m16n8k32: C and D. Columns
+/// are the last modes, so that some are adjacent registers.
 FragmentModes MmaSyncAttr::getAccumulatorModes(int64_t columns) const {
   int64_t ofWarp = columns / getColumnWarps();
   return makeModes({{{4, 0, 2},
@@ -132,9 +133,9 @@ FragmentModes MmaSyncAttr::getAccumulatorModes(int64_t columns) const {
                      {ofWarp / kColumns, 0, kColumns}}});
 }
 
-/// PTX ISA, mma, Matrix Fragments for mma.m16n8k32 and mma.m16n8k64: A and B.
-/// A word holds an eighth of an instruction's elements of a row, or twice that
-/// where they are spread: of both halves of the reduction in turns.
+/// Source: PTX ISA, mma, Matrix Fragments for mma.m16n8k32 and mma.m16n8k64: A
+/// and B. A word holds an eighth of an instruction's elements of a row, or a
+/// quarter if spread, alternating between both halves of the reduction.
 static FragmentModes getElementModes(MmaSyncAttr kind, bool isA, bool isSpread,
                                      int64_t columns) {
   int64_t k = getK(kind.getKind()), word = k / 8;
@@ -157,8 +158,7 @@ static FragmentModes getElementModes(MmaSyncAttr kind, bool isA, bool isSpread,
   return makeModes(modes);
 }
 
-/// A warp with 16 rows has their scales in half of its lanes, and again in the
-/// others.
+/// A warp with 16 rows holds their scales twice, in both halves of its lanes.
 static FragmentModes getScaleModes(MmaSyncAttr kind, bool isA, int64_t scales) {
   int64_t rows = isA ? kind.getWarpRows() : kind.getWarpColumns();
   int64_t lanes = std::min(rows, kScaled) / 8;
@@ -193,9 +193,9 @@ std::string MmaSyncAttr::checkTarget(const target::TargetInfo &target) const {
   return target::checkMmaFamily(target, target::MmaFamily::MmaSync);
 }
 
-/// The rates are of an SM, whose four tensor cores belong to a warp each. Of
-/// bf16 they multiply a quarter as many pairs as of E4M3 (flashinfer, issue
-/// 3628: 253 against 993 TFLOP/s on an RTX 5090), and half as many at a time.
+/// Rates are per SM, with four tensor cores that serve a warp each. The bf16
+/// rate is a quarter of the E4M3 rate (flashinfer, issue 3628: 253 and 993
+/// TFLOP/s on an RTX 5090), with half as many pairs per instruction.
 int64_t MmaSyncAttr::getCycles(const target::Rates &rates) const {
   constexpr int64_t kCores = 4;
   int64_t busy = std::min(kCores, getWarps() * getColumnWarps());
@@ -260,7 +260,7 @@ LogicalResult MmaSyncAttr::verifyMma(MmaOp &op) const {
 
 namespace {
 
-/// The registers of a warp's A or B, instruction by instruction.
+/// Registers of a warp's A or B by instruction.
 class WarpOperand {
 public:
   WarpOperand(NVVMBuilder &builder, bool isSpread, Value vector,
@@ -276,8 +276,7 @@ public:
   }
 
 private:
-  /// An instruction takes the words of the first half of its reduction, then
-  /// those of the second, each of all rows.
+  /// Orders words by halves of the reduction, each with all rows.
   void spread(NVVMBuilder &builder) {
     SmallVector<Value> packed = std::move(words);
     words.assign(2 * packed.size(), Value());
@@ -292,7 +291,7 @@ private:
   int64_t wordsOfStep;
 };
 
-/// The registers of its scales.
+/// Registers of a warp's scales.
 class WarpScales {
 public:
   WarpScales(NVVMBuilder &builder, Value scales, Value vector)
@@ -300,7 +299,8 @@ public:
         wordsOfRow(cast<FragmentType>(scales.getType()).getColumns() /
                    kWordScales) {}
 
-  /// Those from `scale` on of block number `block` of `rows` rows or columns.
+  /// Returns the scales from `scale` on of block `block` of `rows` rows or
+  /// columns.
   MmaSyncScales at(int64_t block, int64_t rows, int64_t scale) const {
     int64_t first = block * rows;
     return {words[first / kScaled * wordsOfRow + scale / kWordScales],
@@ -314,7 +314,7 @@ private:
 
 } // namespace
 
-/// What an instruction multiplies.
+/// Returns the shape of an instruction.
 static MmaSyncShape getShape(MmaSyncAttr kind, MmaOp op) {
   const BlockFormat &format = op.getAScales()
                                   ? getBlockFormat(getElement(op.getAScales()))
@@ -324,7 +324,7 @@ static MmaSyncShape getShape(MmaSyncAttr kind, MmaOp op) {
           static_cast<unsigned>(kind.getBlock()), *format.scale};
 }
 
-/// All instructions of one slice of the reduction.
+/// Issues all instructions of a slice of the reduction.
 static Value multiplyStep(NVVMBuilder &builder, MmaSyncAttr kind, MmaOp op,
                           const MmaOperands &values, Value accumulators,
                           int64_t step) {
@@ -342,7 +342,7 @@ static Value multiplyStep(NVVMBuilder &builder, MmaSyncAttr kind, MmaOp op,
   int64_t steps = op.getReduction() / getK(kind.getKind());
   int64_t rowBlocks = kind.getWarpRows() / kRows;
   SmallVector<MmaSyncStep> instructions;
-  constexpr int64_t kOwn = 4; // accumulators of an instruction
+  constexpr int64_t kOwn = 4; // accumulators per instruction
   for (int64_t column = 0; column < kind.getWarpColumns() / kColumns; ++column)
     for (int64_t row = 0; row < rowBlocks; ++row) {
       MmaSyncStep &own = instructions.emplace_back();
@@ -357,7 +357,7 @@ static Value multiplyStep(NVVMBuilder &builder, MmaSyncAttr kind, MmaOp op,
   return builder.mmaSync(getShape(kind, op), accumulators, instructions);
 }
 
-/// What lies beyond the extent is not multiplied, as it may be no number.
+/// Skips elements beyond the extent, which may be NaN.
 Value MmaSyncAttr::emit(NVVMBuilder &builder, MmaOp &op,
                         const MmaOperands &values) const {
   int64_t k = getK(getKind()), first = getFirstScale() * getBlock();

@@ -1,8 +1,8 @@
-//===- MmaSyntax.cpp - How instructions are written -----------------------===//
+//===- MmaSyntax.cpp - Syntax of matrix instructions ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// By hand, since messages of generated parsers name types of C++.
+// Written by hand because generated parsers print C++ types in errors.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@ using namespace mx::mxgpu;
 
 namespace {
 
-/// A number of an instruction: `name = 128`.
+/// Named size of an instruction, such as `n = 128`.
 struct Size {
   StringRef name;
   int64_t &value;
@@ -32,7 +32,7 @@ std::string listNames(ArrayRef<Size> sizes) {
   return names;
 }
 
-/// Sizes in any order, separated by commas.
+/// Parses sizes in any order, separated by commas.
 ParseResult parseSizes(AsmParser &parser, MutableArrayRef<Size> sizes) {
   auto parseSize = [&]() -> ParseResult {
     SMLoc loc = parser.getCurrentLocation();
@@ -74,7 +74,7 @@ ParseResult parseKind(AsmParser &parser, MmaKind &kind) {
 
 } // namespace
 
-/// The default, which is not printed.
+/// Defaults, which are not printed.
 static constexpr int64_t kCtas = 1, kWarpgroups = 1, kWarps = 1,
                          kFirstScale = 0;
 static int64_t getUsualBlock(MmaKind kind) {

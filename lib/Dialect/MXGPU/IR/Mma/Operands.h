@@ -1,8 +1,8 @@
-//===- Operands.h - Tiles in shared memory as operands ----------*- C++ -*-===//
+//===- Operands.h - Operands in shared memory -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What instructions have in common, and what those do that read A and B by
+// Common code of instructions, and of instructions that read A and B by
 // descriptors.
 //
 //===----------------------------------------------------------------------===//
@@ -15,32 +15,32 @@
 
 namespace mx::mxgpu {
 
-/// The kinds have their numbers in Target.
+/// Converts to the kind of mx/Target.
 target::MmaKind toTarget(MmaKind kind);
 
-/// Drops modes of extent 1.
+/// Drops modes of size 1.
 FragmentModes makeModes(FragmentModes modes);
 
-/// Rows of an operand, `rows x elements` or panels of that, and its elements
-/// along the reduction.
+/// Return the rows of an operand, a matrix or panels of a matrix, and its
+/// reduction elements.
 int64_t getOperandRows(BufferType buffer);
 int64_t getOperandReduction(BufferType buffer);
 
-/// Fails unless an operand's rows are as long as its swizzle, panel after
-/// panel: what the swizzle of a descriptor means.
+/// Fails unless rows of an operand's panels are as long as the swizzle, as
+/// descriptors require.
 llvm::LogicalResult verifyOperandRows(MmaOp op, BufferType buffer);
 
-/// The descriptor of an operand in shared memory, instruction by instruction.
+/// Descriptors of an operand in shared memory, by instruction.
 class DescribedOperand {
 public:
-  /// `encode` gives the form of descriptors that the instruction takes.
+  /// `encode` builds descriptors in the form of the instruction.
   DescribedOperand(NVVMBuilder &builder, BufferType buffer, mlir::Value view,
                    uint64_t (*encode)(const target::SmemDescriptor &));
 
-  /// Adds rows (i32) to where it begins, a multiple of the swizzle's pattern.
+  /// Advances the start by `rows` (i32), a multiple of the swizzle's period.
   void addRows(NVVMBuilder &builder, mlir::Value rows);
-  /// The descriptor for instruction number `step` along the reduction, `row`
-  /// rows (a multiple of the swizzle's pattern) below where it begins.
+  /// Returns the descriptor of instruction `step` along the reduction, `row`
+  /// rows (a multiple of the swizzle's period) below the start.
   mlir::Value at(NVVMBuilder &builder, int64_t step, int64_t row = 0) const;
 
 private:

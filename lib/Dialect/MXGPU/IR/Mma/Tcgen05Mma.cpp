@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Operands in shared memory, scales, of kinds that have them, and accumulators
-// in tensor memory; one thread issues an instruction for each 32 bytes of the
-// reduction.
+// Operands are in shared memory; scales, if any, and accumulators in tensor
+// memory. One thread issues an instruction for each 32 bytes of the reduction.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +37,7 @@ Tcgen05MmaAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                        int64_t block) {
   if (ctas != 1 && ctas != 2) // tcgen05_mma C1
     return emitError() << "expected 1 or 2 CTAs, found " << ctas;
-  constexpr int64_t kMost = 1024; // no kind has so many rows or columns
+  constexpr int64_t kMost = 1024; // beyond the rows and columns of any kind
   if (m < 1 || m > kMost || n < 1 || n > kMost) // tcgen05_mma C2
     return emitError() << "expected m and n from 1 to " << kMost << ", found "
                        << m << " and " << n;
@@ -61,7 +60,7 @@ Tcgen05MmaAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 }
 
 //===----------------------------------------------------------------------===//
-// Facts
+// Properties
 //===----------------------------------------------------------------------===//
 
 target::MmaRoles Tcgen05MmaAttr::getRoles() const {
@@ -92,8 +91,8 @@ static ScalesType getScalesType(Value scales) {
   return cast<ScalesType>(scales.getType());
 }
 
-/// The instruction for scales at id 0. Fails at the operation with the rule
-/// that its operands break.
+/// Returns the instruction with scales at id 0. Fails with an error at the
+/// operation if its operands break a rule.
 static FailureOr<target::InstrDescriptor> getInstruction(Tcgen05MmaAttr kind,
                                                          MmaOp op) {
   BufferType a = op.getABuffer(), b = op.getBBuffer();
@@ -121,8 +120,8 @@ static FailureOr<target::InstrDescriptor> getInstruction(Tcgen05MmaAttr kind,
   return instruction;
 }
 
-/// Kinds with 32 bytes of K for 64 elements take them dense; the other has a
-/// byte for each element.
+/// Kinds with 64 elements in 32 bytes of K read dense elements; the other kind
+/// reads a byte per element.
 static LogicalResult verifyDense(Tcgen05MmaAttr kind, MmaOp op) {
   bool takesDense = kind.getMmaShape().k > 32;
   for (BufferType buffer : {op.getABuffer(), op.getBBuffer()}) {
@@ -141,7 +140,7 @@ static LogicalResult verifyDense(Tcgen05MmaAttr kind, MmaOp op) {
 static LogicalResult
 verifyMmaScales(MmaOp op, const target::InstrDescriptor &instruction) {
   bool hasOffset = static_cast<bool>(op.getBOffset());
-  // A CTA of a pair has the scales of its own rows of A, and of all of B.
+  // A CTA of a pair holds the scales of its own rows of A, and of all of B.
   unsigned ctas = instruction.ctaGroup, m = instruction.m, n = instruction.n;
   int64_t bRows = n;
   if (hasOffset && bRows % 128 != 64) // tcgen05_mma C12
@@ -177,7 +176,7 @@ verifyMmaScales(MmaOp op, const target::InstrDescriptor &instruction) {
   return success();
 }
 
-/// Each CTA of a pair holds half of the rows of A and of B.
+/// Checks that each CTA of a pair holds half of the rows of A and of B.
 static LogicalResult verifyShapes(Tcgen05MmaAttr kind, MmaOp op) {
   BufferType a = op.getABuffer(), b = op.getBBuffer();
   int64_t ctas = kind.getCtas();
@@ -223,15 +222,15 @@ LogicalResult Tcgen05MmaAttr::verifyMma(MmaOp &op) const {
 
 namespace {
 
-/// What all instructions of a tile have in common.
+/// Common operands of the instructions of a tile.
 struct Issue {
   target::InstrDescriptor instruction;
-  int64_t scalesPerStep; ///< of a kind with scales
+  int64_t scalesPerStep; ///< for kinds with scales
   DescribedOperand a, b;
   Value d, aScales, bScales, accumulate;
   int64_t aTileColumns, bTileColumns;
 
-  /// Issues instruction number `step` of the tile.
+  /// Issues instruction `step` of the tile.
   void step(NVVMBuilder &builder, int64_t step) const {
     if (!aScales) {
       builder.mma(instruction, d, a.at(builder, step), b.at(builder, step),
@@ -252,7 +251,7 @@ struct Issue {
   }
 
 private:
-  /// Whether the MMA is added to what the accumulator holds.
+  /// Returns true if the MMA adds to the accumulator.
   Value isAdded(NVVMBuilder &builder, int64_t step) const {
     return step == 0 && accumulate ? accumulate : builder.i1(step > 0);
   }
@@ -263,7 +262,7 @@ private:
 static Issue getIssue(NVVMBuilder &builder, MmaOp op, const MmaOperands &values,
                       const target::InstrDescriptor &instruction) {
   Value bScales = values.bScales;
-  if (Value offset = values.bOffset) // a column holds 32 rows
+  if (Value offset = values.bOffset) // 32 rows per column
     bScales = builder.add(
         bScales,
         arith::ShRUIOp::create(builder, builder.toI32(offset), builder.i32(5)));
@@ -296,7 +295,7 @@ static void enterIfWithin(NVVMBuilder &builder, Value extent, int64_t start) {
 
 Value Tcgen05MmaAttr::emit(NVVMBuilder &builder, MmaOp &op,
                            const MmaOperands &values) const {
-  // The verifier let the operation pass.
+  // Verified before.
   Issue issue = getIssue(builder, op, values, *getInstruction(*this, op));
   int64_t k = getMmaShape().k;
   int64_t steps = op.getReduction() / k;
@@ -308,7 +307,7 @@ Value Tcgen05MmaAttr::emit(NVVMBuilder &builder, MmaOp &op,
     issueAll();
     return {};
   }
-  // A full tile asks once; in the last one, blocks beyond the extent hold
+  // Test a full tile once; in the last tile, blocks beyond the extent are
   // padding and must not be multiplied.
   OpBuilder::InsertionGuard guard(builder);
   Value isFull = arith::CmpIOp::create(builder, arith::CmpIPredicate::uge,

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// B in shared memory, A there or in registers, accumulators in the registers of
-// warpgroups, each of which issues an instruction for each 32 bytes of the
-// reduction and each 64 of its rows.
+// B is in shared memory, A in shared memory or registers, and accumulators in
+// registers of warpgroups. A warpgroup issues an instruction for each 32 bytes
+// of the reduction and each 64 of its rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Accumulators that a thread holds.
+/// Returns the accumulators per thread.
 static int64_t countAccumulators(int64_t m, int64_t n, int64_t warpgroups) {
   return m * n / (warpgroups * target::kWarpGroupSize);
 }
@@ -44,7 +44,7 @@ LogicalResult WgmmaAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "expected m to be " << rowsAtOnce
                        << " times a power of two, " << target::kWgmmaM
                        << " rows of each warpgroup, found " << m;
-  // PTX ISA, Register State Space: a thread has 255.
+  // Registers of a thread (PTX ISA, Register State Space).
   constexpr int64_t kMostAccumulators = 255;
   // wgmma C13
   if (int64_t accumulators = countAccumulators(m, n, warpgroups);
@@ -56,7 +56,7 @@ LogicalResult WgmmaAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 }
 
 //===----------------------------------------------------------------------===//
-// Facts
+// Properties
 //===----------------------------------------------------------------------===//
 
 target::MmaRoles WgmmaAttr::getRoles() const {
@@ -75,7 +75,7 @@ FragmentModes mx::mxgpu::makeModes(FragmentModes modes) {
   return modes;
 }
 
-/// The modes of a warpgroup's threads, which hold `run` columns, and that of
+/// Returns the modes of a warpgroup's threads, with `run` columns each, and of
 /// the warpgroups.
 static SmallVector<FragmentMode> getThreadModes(WgmmaAttr kind, int64_t run) {
   int64_t groups = kind.getWarpgroups();
@@ -83,8 +83,8 @@ static SmallVector<FragmentMode> getThreadModes(WgmmaAttr kind, int64_t run) {
       {4, 0, run}, {8, 1, 0}, {4, 16, 0}, {groups, kind.getM() / groups, 0}};
 }
 
-/// PTX ISA, wgmma.mma_async, Register Fragments: the fragment D. Columns come
-/// last, so that some of them are adjacent registers.
+/// Source: PTX ISA, wgmma.mma_async, Register Fragments: D. Columns are the
+/// last modes, so that some are adjacent registers.
 FragmentModes WgmmaAttr::getAccumulatorModes(int64_t columns) const {
   return makeModes({getThreadModes(*this, 2),
                     {{2, 0, 1},
@@ -93,15 +93,14 @@ FragmentModes WgmmaAttr::getAccumulatorModes(int64_t columns) const {
                      {columns / 8, 0, 8}}});
 }
 
-/// The fragment A: two words, of as many elements as fit, of each 32 bytes of
-/// two rows.
+/// Fragment A: two words from each 32 bytes of two rows.
 FragmentModes WgmmaAttr::getOperandModes(MmaOperand operand, Type element,
                                          int64_t columns) const {
   std::optional<target::MmaType> type = mxgpu::getMmaType(element);
   if (operand != MmaOperand::A || !type || !target::lookupWgmma(*type, *type) ||
       columns < getK() || columns % getK())
     return {};
-  int64_t word = getK() / 8; // 32 bytes are k elements
+  int64_t word = getK() / 8; // 32 bytes hold k elements
   return makeModes({getThreadModes(*this, word),
                     {{word, 0, 1},
                      {2, 8, 0},
@@ -114,9 +113,10 @@ std::string WgmmaAttr::checkTarget(const target::TargetInfo &target) const {
   return target::checkMmaFamily(target, target::MmaFamily::Wgmma);
 }
 
-/// 64 rows by 16 elements of bf16 are 1024 products a column; 989 TFLOP/s of
-/// dense bf16 at 1.83 GHz on 132 SMs are 2048 products a cycle and SM (H100
-/// datasheet): as many columns a cycle as tcgen05.mma of one CTA.
+/// A column of an instruction, 64 rows by 16 bf16 elements, takes 1024
+/// multiplications. Dense bf16 at 989 TFLOP/s, 1.83 GHz and 132 SMs is 2048
+/// multiplications per cycle and SM (H100 datasheet), or as many columns per
+/// cycle as tcgen05.mma of one CTA.
 int64_t WgmmaAttr::getCycles(const target::Rates &rates) const {
   return target::mmaCycles(rates, getN()) * (getM() / target::kWgmmaM);
 }
@@ -187,7 +187,7 @@ LogicalResult WgmmaAttr::verifyMma(MmaOp &op) const {
 
 namespace {
 
-/// What the warpgroups have of A, instruction by instruction.
+/// Operand A of the warpgroups, by instruction.
 class OperandA {
 public:
   OperandA(NVVMBuilder &builder, WgmmaAttr kind, MmaOp op,
@@ -199,7 +199,7 @@ public:
       words = builder.packWords(values.a);
   }
 
-  /// The descriptor or the registers for an instruction of a block.
+  /// Returns the descriptor or registers of an instruction for a block.
   SmallVector<Value> at(NVVMBuilder &builder, int64_t block, int64_t step) {
     constexpr int64_t kWords = 4;
     if (described)
@@ -230,8 +230,8 @@ private:
 
 } // namespace
 
-/// The registers of a block's accumulators, in the order of the instruction: 4
-/// of each 8 columns.
+/// Returns the accumulator registers of a block in instruction order: 4 for
+/// each 8 columns.
 static SmallVector<int64_t> getRegistersOf(int64_t block, int64_t blocks,
                                            int64_t count) {
   constexpr int64_t kAdjacent = 4;
@@ -243,10 +243,10 @@ static SmallVector<int64_t> getRegistersOf(int64_t block, int64_t blocks,
   return numbers;
 }
 
-/// Instructions that share the columns. ptxas refuses one whose accumulators
-/// leave no room among the registers that threads are launched with, although
-/// those that multiply get more (C7602 of ptxas 13.0, which asks for 26 more
-/// with A in shared memory and 30 with A in registers).
+/// Returns the number of instructions that share the columns. ptxas refuses
+/// accumulators that do not fit the launch registers, even if setmaxnreg raises
+/// the limit later (C7602 of ptxas 13.0: 26 further registers with A in shared
+/// memory, 30 with A in registers).
 static int64_t getColumnSlices(std::optional<int64_t> launchRegisters,
                                int64_t n) {
   constexpr int64_t kRoom = 32;
@@ -258,9 +258,9 @@ Value WgmmaAttr::emit(NVVMBuilder &builder, MmaOp &op,
                       const MmaOperands &values) const {
   OperandA a{builder, *this, op, values};
   DescribedOperand b{builder, op.getBBuffer(), values.b, target::encodeWgmma};
-  // Registers that the instructions are about to use are ordered by the fence
-  // (PTX ISA, wgmma.fence). It is convergent: in the block of the instructions
-  // it keeps LLVM from making copies of them.
+  // The fence orders register accesses before the instructions (PTX ISA,
+  // wgmma.fence). It is convergent; in the same block as the instructions it
+  // keeps LLVM from copying the registers.
   builder.fenceWarpgroup();
   int64_t accumulators = countAccumulators(getM(), getN(), getWarpgroups());
   int64_t slices = getColumnSlices(values.launchRegisters, getN()),

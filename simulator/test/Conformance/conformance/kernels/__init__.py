@@ -1,5 +1,5 @@
-"""The tables of kernels. The groups of a module begin with the first part of
-its name: those of tma_special.py are called tma-something."""
+"""Tables of kernels. Names of groups begin with the first part of their module's
+name: the groups of tma_special.py are called tma-..."""
 
 import importlib
 import os
@@ -14,8 +14,8 @@ def names():
 
 
 def groups(wanted):
-    """The groups of that name (all if none is named), or what is wrong. A
-    module may hold several groups, whose names begin with its own."""
+    """Returns the groups with the given names (all if none is given), or an error message.
+    A module may define several groups, whose names begin with that of the module."""
     found = []
     for name in names():
         if wanted and name.split("_")[0] not in (w.split("-")[0] for w in wanted):

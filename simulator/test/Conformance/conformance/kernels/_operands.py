@@ -1,6 +1,6 @@
-"""Operands of matrix instructions: whole numbers, whose sums are exact in any
-order; random numbers of a range of exponents, whose sums show how the chip
-adds; all codes there are."""
+"""Operands of matrix instructions: integers, which add exactly in any order;
+random numbers of a range of exponents, whose sums reveal how the chip
+adds; and all codes of a type."""
 
 import struct
 
@@ -8,7 +8,7 @@ from ..base import pack, random_bytes, random_words
 
 
 def small(form, count, seed):
-    """Whole numbers of up to 3 bits and a sign."""
+    """Integers of up to 3 bits and a sign."""
     raw = random_bytes(seed, count)
     if form == "f16":
         return struct.pack(f"<{count}e", *((b & 15) - 8 for b in raw))
@@ -25,7 +25,7 @@ def small(form, count, seed):
 
 
 def eight_bits(form, value):
-    """The e4m3 or e5m2 code of a small whole number."""
+    """Code of a small integer in e4m3 or e5m2."""
     if value == 0:
         return 0
     mantissa_bits, bias = (3, 7) if form == "e4m3" else (2, 15)
@@ -53,5 +53,5 @@ def wild(form, count, seed):
 
 
 def codes(form, count, seed):
-    """All there are: infinities, NaNs, denormals."""
+    """All codes: infinities, NaNs, denormals."""
     return random_bytes(seed, count * {"f16": 2, "bf16": 2, "tf32": 4}.get(form, 1))

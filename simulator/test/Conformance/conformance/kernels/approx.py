@@ -1,4 +1,4 @@
-"""Approximate functions. Their bits are the chip's own affair; what counts is
+"""Approximate functions. Their bits depend on the chip; the tests check
 the error bound of the PTX ISA ("Floating Point Instructions"), against the
 double-precision value."""
 
@@ -22,7 +22,7 @@ def inputs(seed):
     words = words + [w | 0x80000000 for w in words]
     words += [(e << 23) + d for e in range(256) for d in (0, 1, 0x400000, 0x7FFFFF)]
     words += random_words("approx" + seed, 4, 1000)
-    # Where the functions bend: between 2^-12 and 2^7.
+    # Interesting range of the functions: between 2^-12 and 2^7.
     words += [
         w & 0x80FFFFFF | (115 + (w >> 24 & 15) + (w >> 28 & 3)) << 23
         for w in random_words("approx middle" + seed, 4, 1500)
@@ -31,13 +31,13 @@ def inputs(seed):
 
 
 def ulp(value):
-    """The distance of neighbouring f32 numbers at `value`."""
+    """Returns the distance of neighbouring f32 values at `value`."""
     return 2.0 ** (max(math.frexp(abs(value))[1], -125) - 24)
 
 
 def check_value(got, want, tolerance, flush):
-    """Whether `got` is `want` within `tolerance`. A result may be flushed to
-    zero where the instruction does so."""
+    """Returns whether `got` is within `tolerance` of `want`. A result may be flushed to
+    zero if the instruction does so."""
     if math.isnan(want):
         return math.isnan(got)
     if abs(want) >= 3.4028235677973366e38:  # rounds to infinity
@@ -89,8 +89,8 @@ def rsqrt(x):
 
 
 def bound_of(function, tolerance, ftz=False, skip=lambda *x: False, narrow=None):
-    """A check of all results: `tolerance` maps operands and value to the
-    absolute error that is allowed, `skip` names operands without a bound."""
+    """Returns a check of all results: `tolerance` maps operands and value to the
+    allowed absolute error, `skip` selects operands without a bound."""
     function = limited(function)
 
     def check(buffers, data):
@@ -122,7 +122,7 @@ def ulps(count):
 
 
 def halves(function, form, relative_error, absolute_error=0.0):
-    """ex2 and tanh of 16-bit types, one or two to a register."""
+    """ex2 and tanh of 16-bit types, scalar or packed in pairs."""
 
     def decode16(code):
         if form == "bf16":
@@ -141,7 +141,7 @@ def halves(function, form, relative_error, absolute_error=0.0):
             tolerance = absolute_error + relative_error * (
                 abs(want) if math.isfinite(want) else 0
             )
-            # A step of the grid of the smallest numbers comes on top.
+            # Allow one more step of the grid of subnormal numbers.
             smallest = 2.0**-24 if form == "f16" else 2.0**-133
             tolerance += smallest
             if math.isnan(want):
@@ -264,8 +264,8 @@ def groups():
 
 
 def high_words(function):
-    """rcp and rsqrt.approx.ftz.f64 look at the upper 32 bits of the operand,
-    and give a result whose lower 32 bits are zero, with 2^-19 or so of it."""
+    """rcp and rsqrt.approx.ftz.f64 read the upper 32 bits of the operand, and return
+    a result with 32 zero bits below, and a relative error of about 2^-19."""
 
     def check(buffers, data):
         lines = []

@@ -1,4 +1,4 @@
-"""Copies that complete by themselves: cp.async, bulk copies, their reductions."""
+"""Asynchronous copies: cp.async, bulk copies and bulk reductions."""
 
 from ..base import Group, pack, random_bytes
 from .tma_special import numbers
@@ -7,7 +7,7 @@ COPY_SIZES = (16, 32, 48, 128, 1008, 4096)
 
 
 def bulk(group):
-    """Global to shared and back."""
+    """Copies from global to shared memory and back."""
     group.entry(
         "bulk",
         ["u64 in", "u64 out", "u32 size", "u32 at"],
@@ -66,7 +66,7 @@ def bulk(group):
 
 
 def bulk_within(group):
-    """From shared memory to that of a CTA of the cluster, the own one too."""
+    """Copies from shared memory to that of each CTA of the cluster, including its own."""
     group.entry(
         "bulk_within",
         ["u64 in", "u64 out", "u32 size", "u32 step"],
@@ -145,7 +145,7 @@ def bulk_within(group):
 
 
 def bulk_multicast(group):
-    """Each CTA of a cluster sends 256 bytes to the CTAs of a mask."""
+    """Sends 256 bytes from each CTA of a cluster to the CTAs of a mask."""
     group.entry(
         "bulk_multicast",
         ["u64 in", "u64 out", "u32 mask"],
@@ -224,7 +224,7 @@ REDUCE_SHARED += [(op, "b32") for op in "and or xor".split()]
 
 
 def bulk_reductions(group):
-    """512 bytes combined with what is there, in global memory or in that of a
+    """Combines 512 bytes with the destination, in global memory or in the memory of a
     CTA of the cluster."""
     for op, t in REDUCE_GLOBAL:
         name = f"bulk_reduce_{op}_{t}".replace(".", "_")
@@ -333,7 +333,7 @@ def bulk_reductions(group):
 
 
 def copies(group):
-    """cp.async of each size, with bytes that are filled with zeros, an ignored
+    """cp.async of each size, with zero-filled bytes, an ignored
     source, groups, and an mbarrier."""
     lines = []
     forms = [(f"cp.async.ca.shared.global [%r10], [%rd3], {n}", n) for n in (4, 8, 16)]

@@ -1,12 +1,12 @@
-"""Barriers: the phases of mbarriers, a ring of them, named barriers."""
+"""Barriers: the phases of mbarriers, a ring of mbarriers, named barriers."""
 
 from ..base import Group, pack, random_words
 from .asynchronous import declare
 
 
 def mbarriers(group):
-    """One thread walks a barrier through its phases and notes what each step
-    says: pending counts, and whether phases are complete by state and parity."""
+    """One thread steps a barrier through its phases and records the results of each
+    step: pending counts, and the completion of phases by state and parity."""
     steps = [
         "init 1",
         "test 0",
@@ -191,7 +191,7 @@ def mbarriers(group):
         + "\nret;",
     )
     group.case("mbarrier_walk", block=1, buffers={"out": at}, args=["out"])
-    # A ring of four slots between a producer's and three consumers' warps.
+    # A ring of four slots between one producer warp and three consumer warps.
     group.entry(
         "mbarrier_ring",
         ["u64 out"],

@@ -1,6 +1,6 @@
-"""Atomics and reductions in memory: every operation and type, each thread on a
-word of its own so that results do not depend on an order; then sums of whole
-numbers that many threads add to one word."""
+"""Atomics and reductions in memory: every operation and type, with a separate word
+for each thread so that results do not depend on an order; then sums of integers
+that many threads add to one word."""
 
 from ..base import Group, name_of, pack, random_bytes, random_words
 from .float import operands as float_operands
@@ -63,7 +63,7 @@ def scalars(group):
             )
             if operation.startswith(
                 "cas"
-            ):  # the compared value is there in half of the rows
+            ):  # the word contains the compared value in half of the rows
                 columns[1] = [
                     m if i % 2 else c for i, (m, c) in enumerate(zip(*columns[:2]))
                 ]
@@ -87,7 +87,7 @@ def scalars(group):
             scalar(group, space, operation, 32, data, 2)
             if not short:
                 scalar(group, space, operation, 32, data, 2, red=True)
-    # Orders and scopes change nothing that one thread sees.
+    # Orders and scopes do not affect a single thread.
     data = [pack(4, c) for c in integer_operands(32, 2, "scopes", 40)]
     for order in "relaxed acquire release acq_rel".split():
         for scope in "cta cluster gpu sys".split():
@@ -102,7 +102,7 @@ def scalars(group):
 
 
 def wide(group):
-    """128 bits: exchange and compare-and-swap."""
+    """128-bit exchange and compare-and-swap."""
     for operation, extra in ("exch", ""), ("cas", "compare"):
         for space in "global shared".split():
             name = f"atom_{space}_{operation}_b128"
@@ -136,7 +136,7 @@ def wide(group):
                 """,
             )
             raw = bytearray(random_bytes(name, 48 * 128))
-            for i in range(0, 128, 2):  # the compared value is there
+            for i in range(0, 128, 2):  # the word contains the compared value
                 raw[48 * i + 16 : 48 * i + 32] = raw[48 * i : 48 * i + 16]
             for i in range(0, 128, 8):  # all but one bit
                 raw[48 * i + 31] ^= 0x80
@@ -223,7 +223,7 @@ def vectors(group):
 
 
 def contended(group):
-    """All threads on a few words; the end does not depend on the order."""
+    """All threads update a few words; the final values do not depend on the order."""
     rows = [
         ("add.u32", 4),
         ("add.u64", 8),

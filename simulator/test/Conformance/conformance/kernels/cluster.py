@@ -59,8 +59,8 @@ def registers(group):
 
 
 def addresses(group):
-    """mapa and getctarank of shared and generic addresses; where the rank
-    stands in an address."""
+    """mapa and getctarank of shared and generic addresses; position of the rank
+    in an address."""
     group.entry(
         "cluster_addresses",
         ["u64 out"],
@@ -110,7 +110,7 @@ def addresses(group):
 
 
 def access(group):
-    """Loads, stores and atomics in the memory of the next CTA."""
+    """Accesses the memory of the next CTA by loads, stores and atomics."""
     group.entry(
         "cluster_access",
         ["u64 in", "u64 out"],

@@ -1,5 +1,5 @@
 """Control flow: calls, loops and branches that split warps, indexed branches,
-traps; what changes the machine and not the result."""
+traps; instructions that change the machine but not the result."""
 
 from ..base import Group, pack, random_words
 
@@ -374,7 +374,7 @@ def effects(group):
 
 
 def faults(group):
-    """Kernels that must fail, each in a launch of its own."""
+    """Kernels that must fail, each in a separate launch."""
     group.entry(
         "trap",
         ["u64 out"],

@@ -1,17 +1,17 @@
-"""Conversions: every code of formats of up to 16 bits, every exponent with
-mantissas at the rounding boundaries for wider ones."""
+"""Conversions: every code of formats of up to 16 bits; for wider formats, every
+exponent with mantissas at the rounding boundaries."""
 
 from ..base import Group, all_codes, name_of, pack, random_words
 
 
 def float_inputs(bits, kept, seed, extra=6000):
     """Codes of f32 or f64: for each exponent and sign the mantissas around the
-    halfway points of a format that keeps `kept` bits, for several of those."""
+    halfway points of a format with `kept` mantissa bits, for several `kept`."""
     e, m = {32: (8, 23), 64: (11, 52)}[bits]
     codes = []
     exponents = range(1 << e)
     if bits == 64:
-        # Those that matter for narrower formats, and the ends.
+        # Exponents that matter for narrower formats, and both ends of the range.
         bias = 1023
         exponents = [
             *range(0, 3),
@@ -36,7 +36,7 @@ def boundaries(m, kept):
 
 
 def integer_inputs(bits, seed):
-    """Powers of two and sums of them, so that floats have ties to round."""
+    """Powers of two and their sums, which cause ties when converted to floats."""
     out = {0, 1, 2, 3, (1 << bits) - 1, (1 << bits - 1) - 1, 1 << bits - 1}
     for i in range(bits):
         for j in range(i):
@@ -174,7 +174,7 @@ def integers(group):
             out = max(int(d[1:]), 16)
             if d != t:
                 add(group, f"cvt.{d}.{t}", f"b{bits}", f"b{out}", data)
-                # .sat goes with a result that cannot hold every operand.
+                # .sat applies if the result type cannot represent every operand.
                 if int(d[1:]) < int(t[1:]) or (
                     d[0] != t[0] and (d[0] == "u" or d[1:] == t[1:])
                 ):

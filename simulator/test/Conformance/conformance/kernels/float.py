@@ -10,7 +10,7 @@ FORMS = {16: (5, 10), "bf16": (8, 7), 32: (8, 23), 64: (11, 52)}
 
 
 def edges(form):
-    """Codes where arithmetic changes its course."""
+    """Codes at which arithmetic behaves differently."""
     e, m = FORMS[form]
     bits = 1 + e + m
     top, one = (1 << e) - 1, ((1 << e - 1) - 1) << m
@@ -28,8 +28,8 @@ def edges(form):
 
 
 def operands(form, count, seed, extra=1200):
-    """Pairs of edge cases; for three operands pairs with a turning third, half
-    of the random ones near a product of the first two so that sums cancel."""
+    """Pairs of edge cases; three-operand instructions cycle through the third operand,
+    and half of their random addends are near the negated product, so sums cancel."""
     e, m = FORMS[form]
     bits = 1 + e + m
     special = edges(form)
@@ -51,7 +51,7 @@ def operands(form, count, seed, extra=1200):
         row = []
         for k in range(count):
             code = words[i * count + k] & ((1 << bits) - 1)
-            if i % 4 == 1:  # exponents near each other, so that operands meet
+            if i % 4 == 1:  # similar exponents, so that mantissas overlap
                 exponent = middle + (code >> m) % 7 - 3
                 code = code & ~(((1 << e) - 1) << m) | exponent << m
             if i % 4 == 2:  # near the smallest numbers
@@ -66,7 +66,7 @@ def operands(form, count, seed, extra=1200):
 
 
 def packed(form, count, seed, **options):
-    """Operands two to a word: the second one from other rows."""
+    """Operands packed in pairs; the second operand is from other rows."""
     columns = operands(form, count, seed, **options)
     n = len(columns[0])
     return [[v | c[(i * 7 + 3) % n] << 16 for i, v in enumerate(c)] for c in columns]
@@ -148,7 +148,7 @@ COMPARISONS = "eq ne lt le gt ge equ neu ltu leu gtu geu num nan".split()
 
 
 def comparisons(group):
-    """All comparisons of a type in one kernel, a bit each."""
+    """All comparisons of a type in one kernel, with a result bit each."""
     for t in "f32 f64 f16 bf16".split():
         for ftz in ("", ".ftz") if t in ("f32", "f16") else ("",):
             form = form_of("x." + t)[0]
@@ -185,7 +185,7 @@ def comparisons(group):
     for t in "f32 f16 bf16".split():
         form = form_of("x." + t)[0]
         bits = form if isinstance(form, int) else 16
-        # set with a float result, on types that have it.
+        # set with a float result, on types that support it.
         result = {"f32": "f32", "f16": "f16", "bf16": "bf16"}[t]
         group.elementwise(
             f"set_{t}",
@@ -217,7 +217,7 @@ def comparisons(group):
 
 
 def scales(group):
-    """Sums of products that need all bits of a fused multiply-add: the addend
+    """Fused multiply-adds that need all bits of the multiplication: the addend is
     near the negated product, at every distance of exponents."""
     a = random_words("fma a", 4, 4096)
     rows = []

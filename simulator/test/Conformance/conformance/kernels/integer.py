@@ -22,8 +22,8 @@ EDGES = {
 
 
 def operands(bits, count, seed, extra=200):
-    """All tuples of edge values (for three operands a diagonal choice), and
-    random ones, some of them small."""
+    """All tuples of edge values (a diagonal choice for three operands), and
+    random values, some of them small."""
     e = EDGES[bits]
     if count == 1:
         rows = [(a,) for a in e] + [(1 << i,) for i in range(bits)]
@@ -112,7 +112,7 @@ def table():
     return rows
 
 
-# Operands that are small counts: positions, widths, shift amounts.
+# Small counts as operands: positions, widths, shift amounts.
 SMALL = {
     "shl": [1],
     "shr": [1],
@@ -168,7 +168,7 @@ def groups():
 
 
 def carries(group):
-    """A chain of three words for each instruction that reads a carry."""
+    """A chain of three words for each instruction with a carry input."""
     for op, second in (("add", "addc"), ("sub", "subc")):
         words = random_words("carry" + op, 4, 3 * 256)
         words += [0, 0xFFFFFFFF, 1, 0x80000000] * 48

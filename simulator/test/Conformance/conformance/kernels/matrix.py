@@ -62,7 +62,7 @@ TILES = 8
 
 
 def add(group, shape, types, a, b, c, kind, bits=32):
-    """One warp per tile; every thread's registers lie together in memory."""
+    """One warp per tile; the registers of each thread are contiguous in memory."""
     instruction = f"mma.sync.aligned.{shape}.{types}"
     entry = "".join(x if x.isalnum() else "_" for x in f"{shape}_{types}").replace(
         "_row_col", ""

@@ -1,4 +1,4 @@
-"""wmma: how each fragment lies in the registers of a warp, loads and stores of
+"""wmma: the register layout of each fragment, loads and stores of
 all shapes, types and layouts, MMAs."""
 
 import struct
@@ -34,7 +34,7 @@ FORMS = [
     (("m8n8k32",), ("s4", "u4"), ("s32",), ROW),
     (("m8n8k128",), ("b1",), ("s32",), ROW),
 ]
-# Elements by which a row in memory is longer than the matrix; whole 16 bytes.
+# Extra elements of a row in memory beyond the matrix; a multiple of 16 bytes.
 PAD = 128
 
 
@@ -72,8 +72,8 @@ def size(shape, matrix, layout, type, pad=PAD):
 
 
 def image(shape, matrix, layout, type, element, pad=PAD):
-    """The matrix in memory; `element(row, column)`: an int of BITS[type] bits.
-    Between the rows lie ones."""
+    """The matrix in memory; `element(row, column)` returns an int of BITS[type] bits.
+    The padding between rows is filled with ones."""
     rows, cols = extents(shape, matrix)
     step, bits = stride(shape, matrix, layout, pad), BITS[type]
     total = size(shape, matrix, layout, type, pad)
@@ -86,8 +86,8 @@ def image(shape, matrix, layout, type, element, pad=PAD):
 
 
 def fragments(group):
-    """What a load leaves in the registers; elements hold their own number, of
-    which each case shows as many bits as an element has."""
+    """Stores the registers after a load. Each element is set to its index, of which a
+    case shows as many bits as an element contains."""
     seen = set()
     for shapes, factors, results, layouts in FORMS:
         for shape in shapes:
@@ -155,7 +155,7 @@ def mmas(group):
 
 
 def mma(group, shape, la, lb, tab, tc, td, sat="", op=""):
-    """C and D lie row by row if A does, else column by column."""
+    """C and D are row-major if A is, else column-major."""
     types = f"{td}.{tc}" if tab == "f16" else f"{td}.{tab}.{tab}.{tc}"
     instruction = "wmma.mma" + (f".{op}" if op else "")
     instruction += f".sync.aligned.{la}.{lb}.{shape}.{types}{sat}"

@@ -19,8 +19,8 @@ WIDTHS.update({"b64": 8, "u64": 8, "s64": 8, "f64": 8})
 
 
 def accesses(group):
-    """Reads a vector, writes it to another space, reads it back as it is. A
-    narrow signed load extends its sign into a register of 32 bits."""
+    """Reads a vector, writes it to another space, and reads it back unchanged. A
+    narrow signed load extends its sign into a 32-bit register."""
     for t, size in WIDTHS.items():
         for n in (1, 2, 4):
             if size * n > 16:
@@ -88,7 +88,7 @@ def accesses(group):
 
 
 def modifiers(group):
-    """Spellings that change how, not what, is read and written."""
+    """Spellings of loads and stores that change the access but not its result."""
     loads = "ld.global.ca ld.global.cg ld.global.cs ld.global.lu ld.global.cv ld.volatile.global ld.relaxed.gpu.global ld.acquire.sys.global ld.weak.global"
     loads += " ld.global.L1::no_allocate ld.global.L1::evict_first ld.global.L1::evict_last ld.global.L1::evict_unchanged ld.global.L2::64B ld.global.L2::128B ld.global.L2::256B"
     loads += " ld.global.nc.L1::no_allocate ld.global.ca.nc ld.mmio.relaxed.sys.global ldu.global"
@@ -157,7 +157,7 @@ def modifiers(group):
 
 
 def parameters(group):
-    """Parts of parameters, structs, vectors of them, and their addresses."""
+    """Parts of parameters, structs, vectors of parameters, and their addresses."""
     group.entry(
         "parameters",
         [

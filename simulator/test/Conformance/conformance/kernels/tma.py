@@ -8,7 +8,7 @@ FLOATS = "f16 bf16 f32 f64 f32_ftz tf32 tf32_ftz".split()
 
 
 def describe(dims, box, type="u8", oob="zero", swizzle="none", steps=None, **more):
-    """A tensor map whose rows are as close as strides of 16 bytes allow, and
+    """A tensor map with the tightest rows for strides of 16 bytes, and
     the bytes of the tensor."""
     size = BYTES[type]
     strides, pitch = [], -(-dims[0] * size // 16) * 16
@@ -35,7 +35,7 @@ def box_bytes(box, size, steps=None):
 
 
 def slot_bytes(box, size, swizzle, steps=None):
-    """What a box covers in shared memory: rows as wide as the swizzle's span."""
+    """Bytes of a box in shared memory: rows as wide as the swizzle's span."""
     span = {"32b": 32, "64b": 64, "128b": 128}.get(swizzle, 0)
     row = max(box[0] * size, span)
     return -(-box_bytes(box, size, steps) // (box[0] * size) * row // 1024) * 1024
@@ -88,8 +88,8 @@ ret;
 
 
 def whole(at, size):
-    """A place whose innermost coordinate is a multiple of 16 bytes, as it has
-    to be: others are illegal instructions."""
+    """Coordinates with an innermost offset at the required multiple of 16 bytes:
+    other offsets are illegal instructions."""
     return [at[0] - at[0] % (16 // size), *at[1:]]
 
 
@@ -269,9 +269,9 @@ SHAPES = {
 
 
 def sides(group):
-    """Boxes that reach over sides and corners of tensors of each rank. Where
-    the innermost coordinate is no multiple of 16 bytes they are faults, of
-    which those of matrices will do."""
+    """Boxes that extend over sides and corners of tensors of each rank. An innermost
+    coordinate that is not a multiple of 16 bytes is a fault, which is tested
+    on matrices alone."""
     for rank, (dims, box) in SHAPES.items():
         places = {"inside": [0] * rank, "outside": [-1000] * rank}
         for k in range(rank):
@@ -303,7 +303,7 @@ def sides(group):
 
 
 def walls(group):
-    """Each side of tensors of each rank by itself."""
+    """Each side of tensors of each rank separately."""
     for rank, (dims, box) in SHAPES.items():
         for k in range(rank):
             inside = [0] + [(d - b) // 2 for d, b in zip(dims[1:], box[1:])]
@@ -316,7 +316,7 @@ def walls(group):
                 name = f"{rank}d_wall_{k}_{side}"
                 load(group, f"load_{name}", dims, box, at)
                 load(group, f"load_{name}_f16", dims, box, at, type="f16", oob="nan")
-                # A store may not begin before its tensor.
+                # A store must not begin before its tensor.
                 fails = min(at) < 0
                 at = whole(at, 1)
                 if rank < 4 or not fails:
@@ -383,7 +383,7 @@ def element_types(group):
                 type=t,
                 swizzle=swizzle,
             )
-    # Denormals, ties and NaNs through the types that convert.
+    # Denormals, ties and NaNs of the types that convert.
     codes = []
     for exponent in (0, 1, 2, 0x7F, 0x80, 0xFE, 0xFF):
         for mantissa in (
@@ -459,7 +459,7 @@ def groups():
     declare(group)
     for make in load_kernels, tiles, sides, walls, unaligned, element_types, strides:
         make(group)
-    # The destination in the CTA's own shared memory, spelled so.
+    # The destination in the CTA's own shared memory, in explicit spelling.
     own = Group("tma-own", version="8.6")
     declare(own)
     load_kernels(own)

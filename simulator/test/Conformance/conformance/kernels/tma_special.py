@@ -1,5 +1,5 @@
-"""Tensor copies that do more: reductions, multicast, hints, tensor maps
-changed on the device."""
+"""Further tensor copies: reductions, multicast, hints, tensor maps
+modified on the device."""
 
 import struct
 
@@ -19,7 +19,7 @@ REDUCED = {
 
 
 def numbers(type, count, seed):
-    """Small whole numbers, exact in every type, and words of all kinds."""
+    """Small integers, exact in every type, and words of all kinds."""
     raw = random_bytes(seed, count)
     code = {"f16": "e", "f32": "f", "f32_ftz": "f", "f64": "d"}.get(type)
     if code:
@@ -63,14 +63,14 @@ def reductions(group):
                     args=[{"tensor_map": "map"}, "source", 1024, 0, 0, 16, 6],
                     outputs=["tensor"],
                     item=BYTES[t],
-                    # Maps of signed words have no bitwise operations.
+                    # Maps of signed words support no bitwise operations.
                     fails=t == "i64" and op in ("and", "or", "xor"),
                 )
 
 
 def multicast(group):
-    """Each CTA of a cluster sends its box to the CTAs of a mask; the barrier of
-    each counts what it gets."""
+    """Sends the box of each CTA of a cluster to the CTAs of a mask; the barrier of
+    each CTA counts the received bytes."""
     group.entry(
         "multicast",
         [
@@ -137,7 +137,7 @@ def multicast(group):
 
 
 def hints(group):
-    """A load with a cache policy and a prefetch before it."""
+    """Loads with a cache policy, after a prefetch."""
     loads, point = coordinates(2)
     group.entry(
         "load_hint",
@@ -176,7 +176,7 @@ def hints(group):
 
 
 def replace(group):
-    """Changes one field of a copy of the map, publishes it, loads with it."""
+    """Changes one field of a copy of the map, publishes the copy, and loads with it."""
     address = (
         "tensormap.replace.tile.global_address.shared::cta.b1024.b64 [%r40], %rd9;"
     )
@@ -193,7 +193,7 @@ def replace(group):
         "type": "tensormap.replace.tile.elemtype.shared::cta.b1024.b32 [%r40], 0;\n"
         "tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [%r40], 0, 64;",
     }
-    # Bytes that arrive after the change, where it is not all of the box.
+    # Bytes that arrive after the change, if not the whole box.
     expected = {"box": 512, "element_stride": 512}
     loads, point = coordinates(2)
     for name, edit in edits.items():
@@ -262,7 +262,7 @@ def replace(group):
                 "other",
             ],
             outputs=["out"],
-            # As bytes the innermost coordinate is not a multiple of 16.
+            # In bytes the innermost coordinate is not a multiple of 16.
             fails=name == "type",
         )
 

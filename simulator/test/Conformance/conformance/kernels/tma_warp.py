@@ -1,6 +1,6 @@
-"""Bulk copies that several lanes of a warp issue: loads and reductions are made
-once a lane. Stores with the same operands are made once, which their bytes
-cannot tell; simulator/test/copies-of-warps.test counts those."""
+"""Bulk copies issued by several lanes of a warp: loads and reductions run once
+per lane. Stores with the same operands run once, which their bytes
+do not reveal; simulator/test/copies-of-warps.test counts them."""
 
 from ..base import Group, random_bytes
 from .tma import declare
@@ -46,8 +46,8 @@ DONE:
 ret;
 """
 
-# The phase ends after the bytes of all lanes, and an arrival alone ends the
-# next: no bytes are left over.
+# The phase ends after the bytes of all lanes, and the next phase ends after
+# a single arrival: no bytes are left over.
 LOAD = START + """
 @%p2 bra READY;
 mbarrier.init.shared::cta.b64 [%r5], 1;
@@ -115,7 +115,7 @@ def groups():
             (LOAD if isLoad else STORE).replace("COPY", copy),
         )
         for lanes in LANES:
-            for step in (0, ROWS):  # all lanes the same place, each its own
+            for step in (0, ROWS):  # all lanes at the same place, or each at its own
                 rows = 32 * ROWS
                 tensor_map = {
                     "buffer": "tensor",

@@ -10,13 +10,13 @@ mov.u32 %r2, %laneid;
 
 
 def words_at(index, bytes_each=4):
-    """Puts the address of the thread's element into %rd2."""
+    """Computes the address of the thread's element in %rd2."""
     return f"mad.wide.u32 %rd2, {index}, {bytes_each}, %rd1;\n"
 
 
 def shuffles(group):
     """Every mode with every lane operand, segment masks and clamps; the
-    predicate and the value of each."""
+    predicate and the value of each shuffle."""
     for mode in "up down bfly idx".split():
         # %r3 = the operand c, from a table: clamp | segment mask << 8.
         group.entry(
@@ -57,7 +57,7 @@ def shuffles(group):
                 buffers={"out": 40 * 256},
                 args=["out", clamp | mask << 8],
             )
-        # Each lane its own operands, and lanes outside the member mask's half.
+        # Separate operands for each lane, and lanes outside the half in the member mask.
         group.entry(
             f"shfl_{mode}_lanes",
             ["u64 in", "u64 out"],
@@ -247,7 +247,7 @@ def masks(group):
         """,
     )
     group.case("elect", buffers={"out": 1024}, args=["out"])
-    # Lanes that leave, and what the others see.
+    # Lanes that exit, and the results of the remaining lanes.
     group.entry(
         "leaving",
         ["u64 out"],

@@ -1,6 +1,6 @@
 """Warpgroup MMAs: every type, every N, operands in each layout of shared memory
-and in registers. One operand set holds whole numbers, whose sums are exact in
-any order; the other random ones, whose sums show how the chip adds."""
+and in registers. One operand set contains integers, which add exactly in
+any order; the other is random, and its sums reveal how the chip adds."""
 
 import struct
 
@@ -30,13 +30,13 @@ def forms(name):
 
 
 def descriptor_high(swizzle, base_offset, sbo):
-    """The upper word: stride byte offset, base offset, layout."""
+    """The upper descriptor word: stride byte offset, base offset, layout."""
     return (sbo >> 4) | base_offset << 17 | SWIZZLE[swizzle][0] << 30
 
 
 def kernel(group, name, instruction, accumulators, from_registers, count):
-    """Copies both operands as they are to shared memory, runs `count` MMAs from
-    successive addresses, writes the accumulators of each thread."""
+    """Copies both operands unchanged to shared memory, runs `count` MMAs from
+    successive addresses, and writes the accumulators of each thread."""
     regs = "{" + ", ".join(f"%d{i}" for i in range(accumulators)) + "}"
     a = "{%a0, %a1, %a2, %a3}" if from_registers else "%rd10"
     load_c = "\n".join(
@@ -275,7 +275,7 @@ def add(
 
 
 def shapes(group):
-    """Every N, for one type; then every type with a few N."""
+    """Every N for one type; then every type with a few N."""
     for n in range(8, 257, 8):
         add(group, f"n{n}", "bf16", n, "f32")
     for type, (_, _, accs) in TYPES.items():
@@ -294,7 +294,7 @@ def shapes(group):
                         acc,
                         negate=signs,
                     )
-            # Several steps along K: the start address moves within a row.
+            # Several steps along K: the start address advances within a row.
             add(
                 group,
                 f"{type}_{acc}_steps",
@@ -312,7 +312,7 @@ def shapes(group):
 
 def layouts(group):
     """Descriptors: K-major in each swizzle at several offsets and steps, with
-    strides that are not the natural ones; MN-major for types of 16 bits."""
+    strides other than the natural strides; MN-major for types of 16 bits."""
     for type, n in ("bf16", 64), ("tf32", 64), ("e4m3", 64), ("s8", 64):
         for swizzle in SWIZZLE:
             span = max(SWIZZLE[swizzle][1], 16)
@@ -324,7 +324,7 @@ def layouts(group):
 
             if swizzle == "none":
                 # Core matrices of 8 rows of 16 bytes: lead is their distance
-                # along K, stride that along M or N.
+                # along K, stride their distance along M or N.
                 for lead, stride in (128, 256), (1024, 128), (2048, 256), (144, 1024):
                     name = f"_{lead}_{stride}"
                     case(name, lead=(lead, lead), stride=(stride, stride))
@@ -338,7 +338,7 @@ def layouts(group):
             # The lead of a swizzled K-major operand has no effect.
             case("_lead", lead=(512, 4096))
             # An operand that begins within the pattern, with and without the
-            # base offset that says so.
+            # corresponding base offset.
             for row in range(1, 8) if type == "bf16" else (3,):
                 at = row * span
                 offset = (at >> 7) & 7
@@ -352,8 +352,8 @@ def transposed(group):
         for n in (64, 128) if type == "bf16" else (32,):
             for swizzle in SWIZZLE:
                 span = max(SWIZZLE[swizzle][1], 16)
-                # lead and stride trade places in meaning between the layouts,
-                # so both get values that show which is which.
+                # lead and stride exchange their meaning between the layouts,
+                # so both get distinguishable values.
                 pairs = [
                     (span * 16, span * 8),
                     (span * 8, span * 32),
@@ -397,7 +397,7 @@ def transposed(group):
 
 
 def numerics(group):
-    """Random operands: the order and the width of the sums shows."""
+    """Random operands, which reveal the order and the width of the sums."""
     for type, (_, _, accs) in TYPES.items():
         for acc in accs.split():
             if acc == "s32":

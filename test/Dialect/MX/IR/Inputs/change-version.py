@@ -1,4 +1,4 @@
-"""Change the mx dialect's version in a bytecode file, as another release would write it.
+"""Changes the mx dialect's version in a bytecode file, to imitate another release.
 
 usage: change-version.py FILE VERSION OUT
 """
@@ -6,8 +6,8 @@ usage: change-version.py FILE VERSION OUT
 import sys
 
 data = open(sys.argv[1], "rb").read()
-# Section 7 (dialect version), one byte long, holding a varint of one byte, whose
-# lowest bit is set. Only mx has a version of its own in the file.
+# Section 7 (dialect version), one byte long, with a one-byte varint that has its lowest bit set.
+# Only mx writes a version to the file.
 section = b"\x07\x03" + bytes([6 << 1 | 1])
 if data.count(section) != 1:
     sys.exit(f"expected 1 dialect version section, found {data.count(section)}")

@@ -1,9 +1,9 @@
-"""Write mutants of the functions of some .mlir files, one per split.
+"""Writes mutants of the functions of .mlir files, each in a split.
 
 usage: mutate.py SEED COUNT FILE...
 
-A mutant has one to three tokens replaced, dropped or doubled. Most do not
-verify; none may crash the tool that reads them.
+In a mutant one to three tokens are replaced, dropped or doubled. Most do not
+verify; none may crash the tool.
 """
 
 import random

@@ -1,4 +1,4 @@
-"""Run a command; fail if it dies by a signal, hangs, or reports nothing wrong in any split."""
+"""Runs a command; fails if it dies by a signal, hangs, or reports nothing in any split."""
 
 import subprocess
 import sys

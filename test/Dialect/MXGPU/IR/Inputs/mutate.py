@@ -1,10 +1,10 @@
-"""Write mutants of a .mlir file, one per split.
+"""Writes mutants of a .mlir file, each in a split.
 
 usage: mutate.py SEED COUNT FILE
 
 A mutant has one to three changes: tokens replaced, dropped or doubled, lines
-dropped, doubled or moved. Many verify and mean nonsense; none may crash the tool
-that reads them.
+dropped, doubled or moved. Many verify without making sense; none may crash the
+tool.
 """
 
 import random
@@ -46,7 +46,7 @@ def replacement(token, rng, tokens):
 
 def change_token(text, rng):
     tokens = TOKEN.findall(text)
-    # Words and numbers: what else there is mostly ends the parse.
+    # Mostly words and numbers: changes of other tokens usually end the parse.
     i = rng.choice([i for i, t in enumerate(tokens) if re.match(r"[%\w\"!]", t) or not rng.randrange(20) and not t.isspace()])
     tokens[i] = replacement(tokens[i], rng, tokens)
     return "".join(tokens)
@@ -54,7 +54,7 @@ def change_token(text, rng):
 
 def change_lines(text, rng):
     lines = text.split("\n")
-    # Only whole operations: a block's braces stay where they are.
+    # Only whole operations, so that braces stay balanced.
     places = [i for i, line in enumerate(lines) if line.strip() and not re.search(r"[{}]\s*$", line)]
     i = rng.choice(places)
     line = lines[i]
@@ -75,10 +75,10 @@ def main():
         mutant = text
         for _ in range(rng.randint(1, 3)):
             mutant = rng.choice([change_token, change_lines])(mutant, rng)
-        # MLIR's own canonicalizer dies of a dimension below 0,
+        # MLIR's canonicalizer crashes on a negative dimension,
         for name in set(re.findall(r'memref\.dim"?[ (]%\w+, (%\w+)', mutant)):
             mutant = re.sub(rf'({name} = "?arith\.constant(?:"\(\) <{{value =)? )-', r"\1", mutant)
-        # and its parser of this.
+        # and its parser on array<index.
         mutants.append(mutant.replace("array<index", "array<i7"))
     print("\n// -----\n".join(mutants))
 

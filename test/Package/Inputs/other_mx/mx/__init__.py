@@ -1,5 +1,5 @@
-"""A stand-in for another package called mx, with the names that microxcaling's has: the
-function mx.matmul, and modules that the compiler's package has under the same names."""
+"""Stand-in for another package called mx, with the names of microxcaling: the function mx.matmul, and modules with the
+same names as modules of the compiler's package."""
 
 from . import formats, quantize
 from .matmul import matmul

@@ -1,10 +1,9 @@
-//===- RegisterOperandLayouts.cpp - Who holds what of it ------------------===//
+//===- RegisterOperandLayouts.cpp - Register layouts of wgmma operands ----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// See the header. Modes of the operand's rows are, lowest first: which of a
-// thread's two, lane, warp, warpgroup; of two halves, which of the two is the
-// highest.
+// Modes of operand rows, lowest first: the two rows of a thread, lane, warp,
+// warpgroup. For `ofHalves`, the two rows are the highest mode.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +15,7 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Lanes that share no row of a matrix of the instruction.
+/// Lanes with different rows of an instruction's matrix.
 static constexpr int64_t kRowLanes = 8;
 
 RowSteps RowSteps::ofInstruction() {
@@ -46,8 +45,8 @@ RegisterOperandLayouts::getLoadThreads(int64_t run) const {
           rows(mma.getWarpgroups(), steps.warpgroup)};
 }
 
-/// Of a permuted tile a thread has a run of the columns that are permuted among
-/// each other, or of all if there are fewer.
+/// Returns the load layout. In a permuted tile, a thread owns a run of the
+/// columns permuted together, or of all columns if fewer.
 FragmentLayoutAttr RegisterOperandLayouts::getLoad() const {
   if (!permuted)
     return get(getLoadThreads(2), {columns(2, 1), rows(2, steps.two),
@@ -59,7 +58,7 @@ FragmentLayoutAttr RegisterOperandLayouts::getLoad() const {
               rows(2, steps.two)});
 }
 
-/// The registers of `getLoad` in the order of `getOperand`.
+/// Returns the registers of `getLoad` in the order of `getOperand`.
 FragmentLayoutAttr RegisterOperandLayouts::getDequantized() const {
   if (!permuted)
     return getLoad();

@@ -1,15 +1,14 @@
-//===- RegisterOperandLayouts.h - Who holds what ----------------*- C++ -*-===//
+//===- RegisterOperandLayouts.h - Register operand layouts ---- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The A of wgmma may be in registers. Kernels whose MMA warpgroups dequantize
-// one operand of a matmul there multiply it by the other, of bf16, where the
-// copy engine put it: wgmma_upcast_a the A of the matmul, wgmma_swap_ab its B.
+// wgmma reads A from registers. Kernels whose MMA warpgroups dequantize one
+// operand of the matmul use it as the register operand, with the bf16 operand
+// in shared memory: the matmul's A in wgmma_upcast_a, its B in wgmma_swap_ab.
 //
-// The reduction is as in memory, where wgmma gives a thread two adjacent
-// elements of each eight: of narrow elements a byte, or two. With the other
-// operand in #mxgpu.k_order (mx/Support/OperandOrders.h)
-// they are adjacent.
+// By default, a thread owns two adjacent elements of each eight in the
+// reduction: a byte or two of narrow elements. With the other operand in
+// #mxgpu.k_order (mx/Support/OperandOrders.h), its elements are adjacent.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,37 +19,36 @@
 
 namespace mx::mxgpu {
 
-/// Which rows of the operand the rows of the instruction are: how far apart
-/// those of adjacent lanes are, a thread's two, and those of adjacent warps and
-/// warpgroups.
+/// Row strides of the operand: between adjacent lanes, a thread's two rows,
+/// warps and warpgroups.
 struct RowSteps {
   int64_t lane, two, warp, warpgroup;
 
-  /// As wgmma counts them: i and i + 8 are a thread's.
+  /// Rows in wgmma order: a thread owns rows i and i + 8.
   static RowSteps ofInstruction();
-  /// A thread's two are adjacent, so that eight lanes have 16 adjacent rows.
+  /// A thread's two rows are adjacent, so eight lanes own 16 adjacent rows.
   static RowSteps ofPairs();
-  /// A thread's two are the same row of both halves of `rows`.
+  /// A thread's two rows are the same row of both halves of `rows`.
   static RowSteps ofHalves(int64_t rows);
 };
 
 class RegisterOperandLayouts {
 public:
-  /// If `permuted` is not 0, the other operand is in
-  /// #mxgpu.k_order, blocks of `permuted` columns each on its own.
+  /// Describes a tile of `tileK` columns. If `permuted` is not 0, the other
+  /// operand is in #mxgpu.k_order with blocks of `permuted` columns.
   RegisterOperandLayouts(WgmmaAttr mma, int64_t tileK, RowSteps steps,
                          int64_t permuted)
       : mma(mma), tileK(tileK), steps(steps), permuted(permuted) {}
 
-  /// A tile as threads read it, dequantize it, and as wgmma takes it.
+  /// Layouts of a tile for loads, for dequantization and for wgmma.
   FragmentLayoutAttr getLoad() const;
   FragmentLayoutAttr getDequantized() const;
   FragmentLayoutAttr getOperand() const;
-  /// What `getLoad` gives, with columns by halves of the reduction: those of
-  /// the first are what a thread multiplies first.
+  /// Returns `getLoad` with columns split into halves of the reduction; the
+  /// thread multiplies the first half first.
   FragmentLayoutAttr getHalves() const;
-  /// Accumulators as wgmma gives them, and which elements of the result they
-  /// are where the operand is A, and where it is B.
+  /// Layout of the wgmma accumulator, and of the result elements that it
+  /// represents if the operand is A or B of the matmul.
   FragmentLayoutAttr getAccumulator() const;
   FragmentLayoutAttr getResultOfA() const;
   FragmentLayoutAttr getResultOfB() const;
@@ -59,7 +57,7 @@ private:
   FragmentLayoutAttr get(llvm::ArrayRef<FragmentMode> threads,
                          llvm::ArrayRef<FragmentMode> values) const;
   llvm::SmallVector<FragmentMode> getLoadThreads(int64_t run) const;
-  /// Adjacent columns of a permuted tile that a thread has.
+  /// Returns the adjacent columns of a permuted tile that a thread owns.
   int64_t getRun() const;
 
   WgmmaAttr mma;

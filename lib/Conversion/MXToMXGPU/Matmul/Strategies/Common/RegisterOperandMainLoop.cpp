@@ -1,10 +1,6 @@
 //===- RegisterOperandMainLoop.cpp - wgmma from registers -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-//
-// See the header.
-//
-//===----------------------------------------------------------------------===//
 
 #include "RegisterOperandMainLoop.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -48,7 +44,8 @@ Value RegisterOperandMainLoop::dequantizeSlice(LoadedTile tile, int64_t slice) {
     return relabel(dequantize(tile, layouts.getDequantized()),
                    layouts.getOperand());
   auto type = FragmentType::get(operand.element, ofSlice.getLoad());
-  // A run of a permuted tile lies in one block, whose scale both halves have.
+  // A run of a permuted tile is part of a single block, so both halves use its
+  // scale.
   bool isHalfOfRun = schedule.getTileK() / slices < operand.permuted;
   if (isHalfOfRun)
     tile.elements = relabel(tile.elements, layouts.getHalves());
@@ -68,8 +65,8 @@ Value RegisterOperandMainLoop::dequantizeSlice(LoadedTile tile, int64_t slice) {
                  ofSlice.getOperand());
 }
 
-/// An instruction reads its registers until it is finished: the next but one of
-/// a step may have them again.
+/// wgmma reads its registers until it completes: the next slice but one may
+/// reuse them.
 Value RegisterOperandMainLoop::multiply(ForEachWorkTileOp workTile) {
   int64_t slices = getReductionSlices();
   auto type = FragmentType::get(body.getF32Type(), layouts.getAccumulator());

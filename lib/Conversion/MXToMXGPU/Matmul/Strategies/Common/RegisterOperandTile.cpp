@@ -1,9 +1,5 @@
-//===- RegisterOperandTile.cpp - Its tiles, and what they cost ------------===//
+//===- RegisterOperandTile.cpp - Tiles with a register operand ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
-//
-// See the header.
-//
 //===----------------------------------------------------------------------===//
 
 #include "RegisterOperandTile.h"
@@ -19,16 +15,15 @@ using namespace mx::mxgpu;
 // Tiles
 //===----------------------------------------------------------------------===//
 
-/// The instruction takes any multiple of 8 columns: every other one is choice
-/// enough.
+/// The instruction supports multiples of 8 columns; half of them suffice.
 static constexpr int64_t kColumnStep = 16, kMostColumns = 256;
 static constexpr int64_t kOperandRows[] = {64, 128, 192, 256};
 static constexpr int64_t kOperandDepths[] = {64, 128};
 
-/// Registers of a thread that multiplies and of one that loads, by warpgroups
-/// that multiply, and the most columns of a tile: ptxas 13.0 serializes the
-/// instructions of more. A thread of the widest tiles spills up to 532 bytes,
-/// in the epilogue.
+/// Registers per thread of MMA and load warpgroups, by number of MMA
+/// warpgroups, and the maximum columns of a tile: ptxas 13.0 serializes the
+/// instructions of wider tiles. The widest tiles spill up to 532 bytes per
+/// thread, in the epilogue.
 struct ThreadRegisters {
   int64_t multiply, load, mostColumns;
 };
@@ -36,7 +31,7 @@ static constexpr ThreadRegisters kThreadRegisters[] = {{232, 40, kMostColumns},
                                                        {232, 40, kMostColumns},
                                                        {160, 32, 160},
                                                        {112, 32, 96}};
-/// The same of tiles of few accumulators.
+/// Registers and maximum columns of tiles with few accumulators.
 static constexpr ThreadRegisters kFewRegisters[] = {
     {200, 40, 128}, {200, 40, 128}, {152, 40, 64}, {104, 40, 64}};
 
@@ -92,24 +87,24 @@ void mx::mxgpu::forEachRegisterOperandTile(
 // Costs
 //===----------------------------------------------------------------------===//
 
-/// Hundredths of cycles of an element that a thread dequantizes: of its own
-/// warpgroup, and of each that issues to the same schedulers. Fitted, as the
-/// costs below, to [shapes] of mx/Target/Rates.h on an H200: 527 timings of
+/// Cycles to dequantize an element, in hundredths: in the thread's own
+/// warpgroup, and for each warpgroup that shares the schedulers. Fitted, like
+/// the costs below, to [shapes] of mx/Target/Rates.h on an H200: 527 timings of
 /// seeds 1 (0155d274a222:benchmarks/products/results/surface-h200-seed1.json)
 /// and 2, and later ones.
 static constexpr int64_t kOwnElement = 344, kSharedElement = 325;
-/// The share of a step's MMAs that nothing overlaps, in thousandths, and
-/// cycles of a step's waits: with two slices of a step, and with one.
+/// Share of a step's MMA time that is not overlapped, in thousandths, and
+/// cycles of waits per step: for two slices and for one.
 struct OverlapCosts {
   int64_t mmas, step;
 };
 static constexpr OverlapCosts kInSlices = {755, 129}, kWhole = {700, 189};
-/// More of a step where no other warpgroup works while one waits.
+/// Additional cycles of a step without another warpgroup to overlap waits.
 static constexpr int64_t kAlone = 60;
-/// More that MMAs take than the tensor core needs, in per cent: where the
-/// other operand is permuted with elements of 4 bits, and with others. With
-/// many columns ptxas spills: of 4 bits with 224 and 240, of others with 240
-/// and 256 and a step of 128 elements, less where the operand is A.
+/// MMA overhead in per cent of the tensor core's time: if the other operand is
+/// permuted, for 4-bit and wider elements. ptxas spills in wide tiles: 224 and
+/// 240 columns for 4-bit elements; for others 240 and 256 columns with steps of
+/// 128 elements, less if the operand is A.
 static constexpr int64_t kMoreOfMmas = 13, kMoreOfRuns = 4,
                          kMoreOfSpilledRuns = 8, kMoreOfWideRuns = 17,
                          kMoreOfSpilledWideRuns = 40,
@@ -127,15 +122,16 @@ static int64_t getMoreOfRuns(const RegisterOperandTile &tile) {
              : kMoreOfRuns;
 }
 
-/// What an element takes, its load, conversion and scale, in per cent of the
-/// figures above: of 4 bits, and of more.
+/// Cost of loading, converting and scaling an element, in per cent of the costs
+/// above: of 4 bits, and wider.
 struct ElementPercent {
   int64_t narrow, wide;
 };
 static constexpr ElementPercent kPermuted = {62, 84}, kPacked = {62, 78},
                                 kSingleBytes = {115, 125};
-/// More of scales that are no powers of two, twice as many, in per cent of what
-/// warpgroups share: where the other operand is permuted, and elsewhere.
+/// Additional cost, in per cent of the shared part, of scales other than powers
+/// of two, of which there are twice as many: with a permuted other operand, and
+/// without.
 static constexpr int64_t kMoreOfPermutedScales = 8, kMoreOfScales = 28;
 
 int64_t RegisterOperandTile::getElementPercent() const {
@@ -158,13 +154,13 @@ int64_t RegisterOperandTile::getMmaCycles(const MatmulBuffers &buffers,
          buffers.mma.getCycles(rates);
 }
 
-/// Of the warpgroups that dequantize and multiply.
+/// Returns the cycles of a step in the MMA warpgroups.
 int64_t RegisterOperandTile::getThreadCycles(const MatmulBuffers &buffers,
                                              const target::Rates &rates) const {
   int64_t groups = getWarpgroups();
   int64_t elements = ceilDiv(rows * depth, groups * target::kWarpGroupSize);
   const OverlapCosts &costs = getSlicesOfStep(columns) > 1 ? kInSlices : kWhole;
-  // Per cent of hundredths.
+  // Hundredths of a cycle times per cent.
   constexpr int64_t kUnit = 10000;
   int64_t sum = elements * (getSharedPercent() * kSharedElement * groups +
                             getElementPercent() * kOwnElement) +
@@ -172,8 +168,7 @@ int64_t RegisterOperandTile::getThreadCycles(const MatmulBuffers &buffers,
   return (sum + kUnit / 2) / kUnit + costs.step + (groups == 1 ? kAlone : 0);
 }
 
-/// MMAs are slower than the tensor core is, for waits and reads of the
-/// other operand.
+/// Accounts for waits and reads of the other operand, which slow the MMAs down.
 int64_t RegisterOperandTile::getStepCycles(const MatmulBuffers &buffers,
                                            const target::Rates &rates) const {
   int64_t percent = kMoreOfMmas;
@@ -182,7 +177,7 @@ int64_t RegisterOperandTile::getStepCycles(const MatmulBuffers &buffers,
   return getMmaCycles(buffers, rates) * percent / 100;
 }
 
-/// What is dequantized stays in registers, and the instructions of each 64 rows
+/// Dequantized elements stay in registers; the instructions of each 64 rows
 /// read the other operand.
 int64_t RegisterOperandTile::getPortCycles(const MatmulBuffers &buffers,
                                            RingType ring, RingType other,

@@ -1,10 +1,10 @@
-//===- RegisterOperandTile.h - Tiles and costs ------------------*- C++ -*-===//
+//===- RegisterOperandTile.h - Tiles with a register operand -- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Which tiles suit kernels whose MMA warpgroups dequantize an operand in their
-// registers (RegisterOperandLayouts.h), the registers of their threads, and the
-// cycles of a step (docs/design/ScheduleModel.md).
+// Legal tiles, registers and step cycles (docs/design/ScheduleModel.md) of
+// kernels whose MMA warpgroups dequantize an operand in registers
+// (RegisterOperandLayouts.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,26 +15,26 @@
 
 namespace mx::mxgpu {
 
-/// A tile as the instruction sees it: rows of the operand in registers, rows of
-/// the other, which are the instruction's columns, and elements of K.
+/// A tile in terms of the instruction: rows of the register operand, columns of
+/// the instruction (rows of the other operand), and reduction elements.
 struct RegisterOperandTile {
   int64_t rows, columns, depth;
   target::MmaType type;
   int64_t blockSize;
-  /// Whether the operand is packed weights, the other one permuted, and
-  /// whether it is A.
+  /// `isPacked`: the operand is packed weights. `isPermuted`: the other operand
+  /// is permuted. `isOfA`: the operand is A.
   bool isPacked, isPermuted, isOfA;
 
-  /// Warpgroups that multiply: one for each 64 rows.
+  /// Returns the number of MMA warpgroups, one for each 64 rows.
   int64_t getWarpgroups() const;
-  /// Registers of a thread that multiplies, and of one that loads.
+  /// Returns the registers per thread, {MMA warpgroup, load warpgroup}.
   llvm::SmallVector<int64_t> getRegisters() const;
 
-  /// Between the MMAs of two steps.
+  /// Returns the cycles between the MMAs of two steps.
   int64_t getStepCycles(const MatmulBuffers &buffers,
                         const target::Rates &rates) const;
-  /// Of shared memory in a step, or of the threads that dequantize and
-  /// multiply, where the rings of the operand and of the other have such types.
+  /// Returns the cycles of a step in shared memory or in the MMA threads,
+  /// whichever is larger.
   int64_t getPortCycles(const MatmulBuffers &buffers, RingType ring,
                         RingType other, const target::Rates &rates) const;
 
@@ -47,18 +47,17 @@ private:
                           const target::Rates &rates) const;
 };
 
-/// What messages call the strategy, the tile's rows as the instruction sees
-/// them, and its columns.
+/// Names in messages: the strategy, rows and columns of the tile.
 struct RegisterOperandNames {
   llvm::StringRef strategy, rows, columns;
 };
 
-/// The first rule that a tile breaks.
+/// Returns the first rule that a tile violates.
 std::optional<ScheduleError>
 checkRegisterOperandTile(const RegisterOperandTile &tile,
                          const RegisterOperandNames &names);
-/// Calls `add` with rows, columns and elements of K of each tile worth
-/// considering.
+/// Calls `add` with rows, columns and reduction elements of each candidate
+/// tile.
 void forEachRegisterOperandTile(
     llvm::function_ref<void(int64_t rows, int64_t columns, int64_t depth)> add);
 

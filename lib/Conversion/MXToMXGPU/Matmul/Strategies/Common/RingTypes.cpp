@@ -1,10 +1,6 @@
 //===- RingTypes.cpp - Types of a matmul's rings --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-//
-// See the header.
-//
-//===----------------------------------------------------------------------===//
 
 #include "RingTypes.h"
 #include "mx/Conversion/MXToMXGPU/PackedWeights.h"

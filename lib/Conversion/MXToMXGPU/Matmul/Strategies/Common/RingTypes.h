@@ -1,8 +1,8 @@
-//===- RingTypes.h - Types of a matmul's rings ------------------*- C++ -*-===//
+//===- RingTypes.h - Types of a matmul's rings ---------------- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What the rings of all strategies have in common.
+// Types common to the rings of several strategies.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ struct RingTypes {
   Scope scope;
   int64_t tileM, tileN, tileK;
 
-  /// The swizzle that is as long as a row, or none if there is no such swizzle.
+  /// Returns the swizzle with the length of a row, or none.
   static Swizzle getSwizzle(int64_t bytes);
 
   struct Side {
@@ -34,43 +34,42 @@ struct RingTypes {
                    llvm::ArrayRef<BufferType> buffers, Side producer,
                    Side consumer, Scope scope, int64_t overlap = 0) const;
 
-  /// Elements for threads that read them; those narrower than a byte come as
-  /// bytes. Rows that threads read alone are swizzled; a row that adjacent
-  /// threads share needs none.
+  /// Returns a buffer that threads read, with narrow elements as bytes. Rows
+  /// read by single threads are swizzled; rows shared by adjacent threads need
+  /// no swizzle.
   BufferType getBytes(int64_t rows, mlir::Type type, bool isSwizzled) const;
-  /// Rows of bf16, or of f16, as tensor cores read them: as long as the widest
-  /// swizzle, panels of them where the reduction is longer.
+  /// Returns a buffer of bf16 or f16 for the tensor core: rows of the widest
+  /// swizzle, in several panels for a longer reduction.
   BufferType getDense(int64_t rows, bool isF16 = false) const;
 
-  /// Whole scale tiles for so many rows, each as two rows of 256 bytes, the
-  /// longest that a box can have.
+  /// Returns a buffer of whole scale tiles for `rows` rows. A tile is two rows
+  /// of 256 bytes, the maximum extent of a box.
   BufferType getScales(int64_t rows) const;
   int64_t getScaleTiles() const;
 
-  /// From the loads on, an A, or a B, of bf16 for `threads` that multiply by
-  /// wgmma.
+  /// Ring of loaded bf16 A or B for `threads` wgmma threads.
   RingType getDenseInputs(int64_t threads) const;
   RingType getDenseBInputs(int64_t threads) const;
-  /// From the loads on, the rows of A, or of B, of a CTA and their scales for
-  /// `threads` that dequantize them.
+  /// Ring of a CTA's loaded rows and scales of A or B for `threads`
+  /// dequantizing threads.
   RingType getAInputs(int64_t threads) const;
   RingType getBInputs(int64_t threads) const;
-  /// The dequantized rows, for the tensor core, in `stages`.
+  /// Returns the ring of dequantized rows for the tensor core.
   RingType getOperands(int64_t stages, int64_t threads, Side consumer,
                        bool isF16 = false) const;
-  /// Accumulators in tensor memory on their way to the epilogue, and as it
-  /// reads them.
+  /// Ring of accumulators in tensor memory, and their fragment in the epilogue.
   RingType getAccumulators(int64_t stages, int64_t overlap = 0) const;
   FragmentLayoutAttr getTmemAccumulator() const;
 
-  /// Adds what follows the main loop: how threads hold an accumulator, rows
-  /// that a warp stages for bulk stores, if the result is stored so, and the
-  /// ring by which a warp passes work tiles to the other roles, if one does.
+  /// Sets the members used after the main loop: the accumulator fragment, the
+  /// staging ring for bulk stores, and the ring of work tiles. Rings that are
+  /// not needed stay null.
   void addEpilogue(MatmulBuffers &buffers, FragmentLayoutAttr accumulator,
                    int64_t warps) const;
 
 private:
-  /// The accumulators of a split reduction are stored as f32.
+  /// Returns the staging ring. Accumulators of a split reduction are stored as
+  /// f32.
   RingType getStaging(FragmentLayoutAttr accumulator) const;
   RingType getWorkTiles() const;
 };

@@ -1,8 +1,8 @@
-//===- UpcastCosts.h - What dequantizing B costs -------------- -*- C++ -*-===//
+//===- UpcastCosts.h - Costs of dequantizing B ---------------- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Costs of kernels whose warpgroups dequantize B to shared memory
+// Costs of kernels with warpgroups that dequantize B to shared memory
 // (docs/design/ScheduleModel.md).
 //
 //===----------------------------------------------------------------------===//
@@ -14,11 +14,11 @@
 
 namespace mx::mxgpu {
 
-/// Cycles in which a thread dequantizes an element of B to bf16, with its part
-/// of the waits of a step: 13 to 17 were measured on an H200.
+/// Cycles to dequantize an element of B to bf16 in a thread, including waits:
+/// 13 to 17 measured on an H200.
 inline constexpr int64_t kDequantizeCycles = 14;
 
-/// Elements of B that each of the threads has that dequantize a tile of it.
+/// Returns the elements of a tile of B per dequantizing thread.
 inline int64_t getDequantizedElements(const ScheduleFields &fields,
                                       const MatmulBuffers &buffers) {
   int64_t columns = fields.tile[1] / fields.strategy.getCtas();
@@ -26,9 +26,11 @@ inline int64_t getDequantizedElements(const ScheduleFields &fields,
                  buffers.bInputs.getConsumerThreads());
 }
 
-/// Cycles of shared memory in a step, or of the threads that dequantize B,
-/// `cyclesOfElement` for an element. A is written and read once, B twice, as it
-/// is and dequantized, and the latter again by the instructions of all rows.
+/// Returns the cycles of a step in shared memory or in the threads that
+/// dequantize B (`cyclesOfElement` per element), whichever is larger. A is
+/// written and read once. B is written and read twice, before and after
+/// dequantization, and the latter is read again by the instructions of each row
+/// block.
 inline int64_t getUpcastPortCycles(const MatmulProblem &problem,
                                    const ScheduleFields &fields,
                                    const MatmulBuffers &buffers,

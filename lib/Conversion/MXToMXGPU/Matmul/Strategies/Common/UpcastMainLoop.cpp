@@ -1,9 +1,5 @@
-//===- UpcastMainLoop.cpp - Threads dequantize B --------------------------===//
+//===- UpcastMainLoop.cpp - Main loops with dequantizing threads ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
-//
-// See the header.
-//
 //===----------------------------------------------------------------------===//
 
 #include "UpcastMainLoop.h"
@@ -32,7 +28,7 @@ void UpcastMainLoop::createRings() {
   operands = body.ring(matmul.buffers.operands, "operands");
 }
 
-/// Nothing but the loads is an instruction.
+/// Emits only loads; relabeling is free.
 Value UpcastMainLoop::loadWeights(Value buffer, FragmentType type, Value thread,
                                   bool isPacked, int64_t column) {
   FragmentLayoutAttr layout = type.getLayout(), places = layout;
@@ -50,7 +46,7 @@ Value UpcastMainLoop::loadScales(Value buffer, FragmentType type, Value row,
                                  ForEachKOp step, Value thread) {
   int64_t blockSize = matmul.problem.mma.blockSize;
   FragmentLayoutAttr layout = type.getLayout();
-  // The first block of this step in its tile of scales, and how many exist.
+  // First block of this step in its scale tile, and number of existing blocks.
   Value inTile = arith::RemUIOp::create(
       body, step.getK(), body.index(matmul.problem.getScaleTileK()));
   Value extent;
@@ -87,11 +83,11 @@ Value UpcastMainLoop::dequantize(LoadedTile tile, FragmentLayoutAttr layout,
       block ? block : matmul.problem.mma.blockSize);
 }
 
-/// The share of a tile of B that this thread has, if it writes other rows than
-/// it reads. Lanes that access shared memory together then have different rows
-/// of 8, where tiles are read and where they are written, so that the swizzles
-/// give them different banks: 8 of 8 lanes, or 4 of the 8 that have rows of
-/// packed weights, half of which the next warp has instead.
+/// Returns the thread that determines the share of B if threads write other
+/// rows than they read. Permutes threads so that lanes that access shared
+/// memory together own different rows of 8, for both reads and writes, and
+/// swizzles map them to different banks: 8 of 8 lanes, or, with rows of packed
+/// weights, 4 of 8, as the next warp owns the other half.
 static Value getThreadOfMovedB(KernelBuilder &body, bool isPacked) {
   Value thread = ThreadIdOp::create(body);
   Value pair =
@@ -117,7 +113,7 @@ Value UpcastMainLoop::getFirstRowOfScales(ForEachWorkTileOp workTile) {
   return arith::RemUIOp::create(body, first, body.index(kScaleTileRows));
 }
 
-/// Warpgroups dequantize tiles of B for the MMA warpgroups.
+/// Builds the warpgroups that dequantize tiles of B for the MMA warpgroups.
 void UpcastMainLoop::buildDequantize(int64_t warps, FragmentLayoutAttr read,
                                      FragmentLayoutAttr written) {
   OpBuilder::InsertionGuard guard(body);
@@ -139,7 +135,7 @@ void UpcastMainLoop::buildDequantize(int64_t warps, FragmentLayoutAttr read,
   StoreSharedOp::create(body, operand, filled.getBuffer("b"), ValueRange(),
                         thread);
   ProducerCommitOp::create(body, filled.getStage(), Value());
-  // By now they have used what they read.
+  // All values read from the stage have been used.
   ConsumerReleaseOp::create(body, tile.stage);
 }
 

@@ -1,12 +1,11 @@
-//===- UpcastMainLoop.h - Threads dequantize ------------------ -*- C++ -*-===//
+//===- UpcastMainLoop.h - Dequantizing main loops ------------- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The common part of main loops whose threads convert tiles of B, or of A, to
-// bf16, exactly. One thread loads tiles of A into a ring, and of B into
-// another, with the scales that they have. Warpgroups dequantize tiles of B
-// from there to a third ring, from which the tensor core reads; or the MMA
-// warpgroups do, into their registers.
+// Common part of main loops in which threads convert tiles of B or A to bf16,
+// exactly. A single thread loads A and B, with their scales, into two rings.
+// Warpgroups dequantize B into a third ring for the tensor core, or MMA
+// warpgroups dequantize into registers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,8 +16,8 @@
 
 namespace mx::mxgpu {
 
-/// A tile as it lies in memory, the scales of its rows and blocks, and the
-/// stage that they were read from, which is released after their last use.
+/// A loaded tile with the scales of its rows and blocks. Its stage is released
+/// after the last use.
 struct LoadedTile {
   mlir::Value elements, scales, stage;
 };
@@ -31,48 +30,47 @@ public:
 protected:
   using MainLoop::MainLoop;
 
-  /// Rows of A that a box of its tensor map has.
+  /// Returns the rows of a box of A.
   virtual int64_t getRowsOfBox() const = 0;
-  /// Loads a tile of A, whose first row is `row`, from element `k` on.
+  /// Loads the tile of A at `row` and `k`.
   virtual void loadA(ProducerAcquireOp stage, mlir::Value row,
                      mlir::Value k) = 0;
-  /// The type that the elements of a kernel become.
+  /// Returns the type of dequantized elements.
   virtual mlir::Type getUpcastType() { return body.getBF16Type(); }
-  /// The exponent that elements of B are relative to, or null, and whether no
+  /// Returns the reference exponent of dequantized B, or null. `isFinite`: no
   /// element is NaN.
   virtual mlir::Value getReferenceOfB() { return {}; }
   virtual bool isFinite() const { return false; }
 
-  /// The role that dequantizes tiles of B, which its threads read by one layout
-  /// and write by another.
+  /// Builds the role that dequantizes tiles of B from layout `read` to layout
+  /// `written`.
   void buildDequantize(int64_t warps, FragmentLayoutAttr read,
                        FragmentLayoutAttr written);
-  /// The thread that fills both rings of inputs.
+  /// Builds the thread that fills both input rings.
   void buildLoad();
-  /// Where rows of a work tile's tile of B, or of A, begin among those of its
-  /// tiles of scales: low tiles begin within one.
+  /// First row of a work tile's B or A within its scale tiles, which may be
+  /// taller than the tile.
   mlir::Value getFirstRowOfScales(ForEachWorkTileOp workTile);
   mlir::Value getFirstRowOfScalesOfA(ForEachWorkTileOp workTile);
-  /// Elements of a tile from `column` on, as `type` says, from a buffer of a
-  /// stage. One of packed weights has them where `getPackedPlaces`
-  /// (PackedWeights.h) says. `thread` may be null, as in mxgpu.load_fragment.
+  /// Loads elements from `column` on as a fragment of `type`. Packed weights
+  /// are at the locations given by `getPackedPlaces` (PackedWeights.h).
+  /// `thread` may be null, as in mxgpu.load_fragment.
   mlir::Value loadWeights(mlir::Value buffer, FragmentType type,
                           mlir::Value thread, bool isPacked,
                           int64_t column = 0);
-  /// The scales of a tile's rows and blocks that a thread of `type` has.
+  /// Loads the scales of a thread's rows and blocks in a fragment of `type`.
   mlir::Value loadScales(mlir::Value buffer, FragmentType type, mlir::Value row,
                          ForEachKOp step, mlir::Value thread = {});
-  /// Reads a tile of an operand of `element`. `row` is where its rows begin
-  /// among those of its tiles of scales.
+  /// Loads a tile of an operand with its scales. `row` is its first row within
+  /// its scale tiles.
   LoadedTile loadTile(ConsumerWaitOp stage, llvm::StringRef elements,
                       llvm::StringRef scales, mlir::Type element,
                       FragmentLayoutAttr layout, mlir::Value row,
                       ForEachKOp step, mlir::Value thread = {},
                       bool isPacked = false);
-  /// The tile as bf16, or as the type that elements of this kernel have
-  /// relative to `reference`, with registers in the order of `layout` if there
-  /// is one. `block` columns of the tile have a scale, or as many as of the
-  /// matmul if it is 0.
+  /// Dequantizes a tile to the kernel's type, relative to `reference` if given,
+  /// with registers ordered by `layout` if given. `block` is the number of
+  /// columns per scale; 0 means that of the matmul.
   mlir::Value dequantize(LoadedTile tile, FragmentLayoutAttr layout = {},
                          mlir::Value reference = {}, int64_t block = 0);
 

@@ -1,9 +1,5 @@
-//===- WarpColumns.cpp - Which columns each warp multiplies ---------------===//
+//===- WarpColumns.cpp - Assignment of columns to warps -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
-//
-// See the header.
-//
 //===----------------------------------------------------------------------===//
 
 #include "WarpColumns.h"
@@ -25,7 +21,7 @@ WarpColumns::WarpColumns(const MatmulProblem &problem, MmaSyncAttr mma)
             : problem.isQuantized ? ArrayRef(kAdjacent)
                                   : ArrayRef(kAsTheyAre)) {}
 
-/// Above those of a matrix come the matrices, and above those the warps.
+/// Modes, lowest first: columns of a matrix, matrices, warps.
 int64_t WarpColumns::getColumn(int64_t column) const {
   int64_t matrices = mma.getWarpColumns() / ofMatrix;
   if (size_t bit = llvm::Log2_64(column); bit < order.size())
@@ -73,7 +69,8 @@ FragmentLayoutAttr WarpColumns::getOrdered(int64_t depth) const {
       move(modes.values, &FragmentMode::rows));
 }
 
-/// Of a pair of packed rows a thread has two columns after two of the other.
+/// Loads pairs of packed rows, for which two columns of one row precede two
+/// columns of the other.
 FragmentLayoutAttr WarpColumns::getLoaded(int64_t depth) const {
   FragmentLayoutAttr ordered = getOrdered(depth);
   if (!isPacked)
@@ -111,11 +108,10 @@ static int64_t getWarps(MmaSyncAttr mma) {
   return mma.getWarps() * mma.getColumnWarps();
 }
 
-/// With the registers that three warpgroups can be launched with, ptxas 13.0
-/// spills up to 400 bytes where threads have 128 accumulators. Of 64 to which
-/// groups add what the result holds it loads all of that before it stores, and
-/// spills up to 64 bytes; where the reduction is unknown and scales are masked
-/// it spills 4.
+/// With the launch limit of three warpgroups, ptxas 13.0 spills up to 400 bytes
+/// with 128 accumulators per thread. With 64 it spills up to 64 bytes if expert
+/// groups accumulate onto the result, which is loaded whole before the stores,
+/// and 4 bytes if the reduction is dynamic and scales are masked.
 SmallVector<int64_t>
 mx::mxgpu::getMmaSyncRegisters(const MatmulProblem &problem, MmaSyncAttr mma) {
   constexpr int64_t kMany = 128;

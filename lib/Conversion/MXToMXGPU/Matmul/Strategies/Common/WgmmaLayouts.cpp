@@ -1,11 +1,11 @@
-//===- WgmmaLayouts.cpp - Register layouts of A, B and sums ---------------===//
+//===- WgmmaLayouts.cpp - Register layouts of wgmma kernels ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// With modes, lowest first: of 64 elements of the reduction, element
-// 2, 2, 4, 4 (which of a pair, which pair of an instruction's two, step,
-// thread) is place 2, 4, 2, 4 (which of a pair, thread, which pair, step) of
-// the operands. Columns of the result in the same way by 32, without steps.
+// Within 64 reduction elements, an element index has modes (2, 2, 4, 4), lowest
+// first: element of a pair, pair of an instruction, step, thread. Operands
+// store it at modes (2, 4, 2, 4): element, thread, pair, step. Result columns
+// are permuted likewise within 32, without steps.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,14 +47,14 @@ UpcastLayouts UpcastLayouts::getBlock() const {
   return {ofBlock, tileK, readsA, isPackedB};
 }
 
-/// A thread's elements of A, from the reduction's first on, and its rows.
+/// Returns the thread modes of A: reduction elements, then rows.
 static SmallVector<FragmentMode> getThreadsOfA(WgmmaAttr mma, int64_t tileK) {
   int64_t blocks = mma.getBlocks(), groups = mma.getWarpgroups();
   return {columns(4, tileK / 4), rows(8, 1), rows(4, 16 * blocks),
           rows(groups, mma.getM() / groups)};
 }
 
-/// A row's elements are together, as bytes of a word are.
+/// Keeps the elements of a row together, as in the bytes of a word.
 FragmentLayoutAttr UpcastLayouts::getALoad() const {
   return get(getThreadsOfA(mma, tileK),
              {columns(2, 1), columns(2, 2), columns(tileK / 16, 4), rows(2, 8),

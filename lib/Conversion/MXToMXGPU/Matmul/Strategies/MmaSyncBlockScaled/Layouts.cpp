@@ -1,9 +1,5 @@
-//===- Layouts.cpp - Who holds what where warps multiply ------------------===//
+//===- Layouts.cpp - Register layouts of mma.sync -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
-//
-// See the header.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Layouts.h"
@@ -17,8 +13,8 @@ FragmentType MmaSyncLayouts::getTaken(MmaOperand operand, Type element,
   return MmaAttrInterface(mma).getOperandType(operand, element, depth);
 }
 
-/// Eight adjacent elements of a lane for its two words of four, of a part of
-/// the reduction that one instruction multiplies.
+/// Assigns eight adjacent elements of an instruction's slice to the two words
+/// of four elements of a lane.
 static void takeAdjacent(FragmentModes &modes, bool isPacked) {
   constexpr int64_t kWord = 4, kHalf = 16;
   for (FragmentMode &mode : modes.threads)

@@ -1,17 +1,17 @@
-//===- Layouts.h - Register layouts of mma.sync -----------------*- C++ -*-===//
+//===- Layouts.h - Register layouts of mma.sync --------------- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Of an instruction a thread holds two adjacent columns of each eight. Where
-// the result is quantized, the four threads that share a row need eight
-// adjacent columns of each 32 each, so that a block of a row is theirs, and of
-// several matrices of B a warp needs the same columns. They have them if the
-// instruction multiplies rows of B in another order (WarpColumns.h).
+// In an instruction, a thread owns two adjacent columns of each eight. For a
+// quantized result, the four threads of a row should own eight adjacent columns
+// of each 32, and for several B matrices a warp needs the same columns of each.
+// The instruction therefore multiplies rows of B in another order
+// (WarpColumns.h).
 //
-// Where elements of 4 bits meet bytes, a lane loads eight adjacent ones of
-// either: a word of the first, as ldmatrix gives it, and two of the second.
-// Those of even numbers are multiplied as the first half of an instruction's
-// reduction, those of odd ones as the second, of both operands alike.
+// If 4-bit elements are multiplied by bytes, a lane loads eight adjacent
+// elements of either operand: one word from ldmatrix, or two. Elements at even
+// positions form the first half of an instruction's reduction, at odd positions
+// the second, in both operands.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,20 +33,20 @@ public:
             mma.getKind() == MmaKind::MXF8F6F4 &&
             (getStoredBits(problem.a) == 4 || getStoredBits(problem.b) == 4)) {}
 
-  /// How threads load an operand, with `depth` elements or scales of the
-  /// reduction, and how the instruction takes it: the same registers.
+  /// Fragment of an operand with `depth` elements or scales of the reduction:
+  /// as loaded and, in the same registers, as interpreted by the instruction.
   FragmentType getLoaded(MmaOperand operand, mlir::Type element,
                          int64_t depth) const;
   FragmentType getTaken(MmaOperand operand, mlir::Type element,
                         int64_t depth) const;
-  /// Which elements of the result the accumulators are.
+  /// Returns the layout of the result elements in the accumulator.
   FragmentLayoutAttr getResult() const;
 
 private:
   MmaSyncAttr mma;
   WarpColumns columns;
-  /// Whether columns of the instruction are other ones of the tile, and
-  /// elements of 4 bits meet bytes.
+  /// `isMoved`: columns of the instruction are permuted. `isMixed`: 4-bit
+  /// elements are multiplied by bytes.
   bool isMoved, isMixed;
 };
 

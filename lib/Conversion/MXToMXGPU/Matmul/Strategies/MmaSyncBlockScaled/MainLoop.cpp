@@ -1,12 +1,11 @@
-//===- MainLoop.cpp - Operands that warps multiply ------------------------===//
+//===- MainLoop.cpp - Main loop of mma_sync_block_scaled ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// One thread loads tiles of A, of B and of the scales of both to the stages of
-// a ring. Warps load the scales of a stage to registers, then elements, one
-// instruction's slice of the reduction at a time, and multiply: each slice
-// while the next one is loaded, if registers hold both. The stage is released
-// before the last is multiplied.
+// A single thread loads tiles of A and B and their scales. Warps load the
+// scales of a stage to registers, then the elements in slices of an
+// instruction. If registers suffice, the next slice is loaded during the MMAs.
+// The stage is released before the last MMA.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,8 +35,8 @@ void MmaSyncMainLoop::createRings() {
   inputs = body.ring(matmul.buffers.inputs, "in");
 }
 
-/// Shared memory is one CTA's. Not told so, ptxas 13.0 spills some bytes for
-/// registers that three would have.
+/// Declare one CTA per SM, the limit set by shared memory: otherwise ptxas 13.0
+/// allocates registers for three and spills some bytes.
 void MmaSyncMainLoop::buildRoles(EpiloguePolicy &epilogue) {
   body.getInsertionBlock()->getParent()->getParentOfType<KernelOp>().setMinCtas(
       1);
@@ -77,8 +76,8 @@ Value MmaSyncMainLoop::getRowOfScales(Value row, int64_t rows) {
   return arith::RemUIOp::create(body, row, body.index(kScaleTileRows));
 }
 
-/// With 128 accumulators of each of 8 warps registers hold one slice of a
-/// stage: ptxas 13.0 spills up to 84 bytes with two.
+/// With 128 accumulators in each of 8 warps, only one slice fits in registers:
+/// ptxas 13.0 spills up to 84 bytes with two.
 bool MmaSyncMainLoop::loadsAhead() const {
   constexpr int64_t kManyWarps = 8, kManyAccumulators = 128;
   int64_t accumulators =
@@ -87,9 +86,9 @@ bool MmaSyncMainLoop::loadsAhead() const {
          accumulators < kManyAccumulators;
 }
 
-/// Where the last tile of a reduction is not whole, what lies beyond the end of
-/// a matrix is 0, and its scales are made so, as memory may hold NaN. Beyond
-/// the end of a group lies the next one: that is not multiplied.
+/// In a partial last tile, elements past the end of a matrix are zero, and
+/// their scales are zeroed because memory may contain NaN. Elements past the
+/// end of an expert group belong to the next group and are skipped.
 Value MmaSyncMainLoop::multiply(ForEachWorkTileOp workTile) {
   OpBuilder::InsertionGuard guard(body);
   Value rowOfA =

@@ -1,4 +1,4 @@
-//===- MainLoop.h - Operands that warps multiply ----------------*- C++ -*-===//
+//===- MainLoop.h - Main loop of mma_sync_block_scaled -------- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -19,19 +19,18 @@ public:
   void buildRoles(EpiloguePolicy &epilogue) override;
 
 private:
-  /// The accumulator of a work tile.
+  /// Returns the accumulator of a work tile.
   mlir::Value multiply(ForEachWorkTileOp workTile);
-  /// Whether a slice is loaded before the one before is multiplied.
+  /// Returns true if the next slice is loaded before the current MMA.
   bool loadsAhead() const;
-  /// Elements of one instruction's slice of the reduction, from `column` on.
+  /// Loads the elements of an instruction's slice from `column` on.
   mlir::Value loadElements(MmaOperand operand, mlir::Type element,
                            mlir::Value buffer, int64_t column);
-  /// The scales of a tile, from row `first` of a tile of scales on, those of
-  /// blocks from `extent` on being 0; null for none.
+  /// Loads the scales of a tile from row `first` of a scale tile on, zeroing
+  /// blocks from `extent` on unless null.
   mlir::Value loadScales(MmaOperand operand, mlir::Value buffer,
                          mlir::Value first, mlir::Value extent);
-  /// The row where scales of a tile of `rows` rows begin, of which row `row` is
-  /// the first.
+  /// Returns the first scale row of a tile of `rows` rows that starts at `row`.
   mlir::Value getRowOfScales(mlir::Value row, int64_t rows);
 
   MmaSyncAttr mma;

@@ -1,10 +1,10 @@
-//===- Strategy.cpp - Matmuls by mma.sync with block scales ---------------===//
+//===- Strategy.cpp - Strategy mma_sync_block_scaled ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The copy engine fills one ring with tiles of A and B and with their scales.
-// Warps load them to registers and multiply; each holds the accumulator of 32
-// rows, or of 16.
+// The copy engine loads tiles of A and B and their scales into a ring. Warps
+// load them to registers and multiply; each holds the accumulator of 32 or 16
+// rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,19 +23,19 @@ using namespace mx::mxgpu;
 // Rings
 //===----------------------------------------------------------------------===//
 
-/// Accumulators of 8 warps, and columns of one of each matrix of B.
+/// Maximum accumulators and warps, and minimum columns of a B matrix per warp.
 static constexpr int64_t kMostMmaSyncAccumulators = 32768,
                          kMostMmaSyncWarps = 8, kLeastColumns = 32;
 
-/// Whether a warp needs whole blocks of a row, or the same columns of several
-/// matrices of B.
+/// Returns true if a warp needs whole blocks of a row, or the same columns of
+/// several B matrices.
 static bool needsBlocks(const MatmulProblem &problem) {
   return problem.isQuantized || problem.numB > 1;
 }
 
-/// Rows of a warp. A thread has 128 accumulators at most, which leave room for
-/// elements and addresses. Where warps share blocks of rows, all eight have
-/// some.
+/// Returns the rows of a warp. Threads hold at most 128 accumulators, which
+/// leaves room for operands and addresses. Warps that share blocks of rows
+/// distribute the rows over all eight warps.
 static int64_t getRowsOfWarp(const MatmulProblem &problem,
                              ArrayRef<int64_t> tile, int64_t columnWarps) {
   constexpr int64_t kRows = 32, kColumns = 128;
@@ -61,8 +61,8 @@ static MmaSyncAttr getMma(const MatmulProblem &problem, ArrayRef<int64_t> tile,
 static constexpr int64_t kTileRows[] = {16, 32, 64, 128, 256};
 static constexpr int64_t kTileColumns[] = {32, 64, 128, 256};
 static constexpr int64_t kColumnWarps[] = {1, 2, 4, 8};
-/// Elements of a tile's row: as long as the widest swizzle, of bytes, and of
-/// two elements a byte.
+/// Reduction elements of a tile: the widest swizzle, or twice as many 4-bit
+/// elements.
 static constexpr int64_t kDepth = 128;
 
 static bool isPacked(const MatmulProblem &problem) {
@@ -87,7 +87,7 @@ checkMmaSyncTile(const MatmulProblem &problem, ArrayRef<int64_t> tile) {
                 kDepth, isPacked(problem) ? " or 256" : "", tile[2]);
 }
 
-/// Warps that share rows store a share of each.
+/// Warps that share rows each store a part of a row.
 static std::optional<ScheduleError>
 checkColumnWarps(const MatmulProblem &problem, const ScheduleFields &fields,
                  int64_t warps) {
@@ -111,7 +111,7 @@ checkColumnWarps(const MatmulProblem &problem, const ScheduleFields &fields,
     return refuse(
         "expected column_warps = 1 with epilogue = tma_store, found {0}",
         warps);
-  // Each has a block of the 128 columns whose scales are a word.
+  // Each warp stores a block of the 128 columns whose scales form a word.
   constexpr int64_t kSharing = kScaleTileRows / kWarpColumnsOfMatrix;
   if (!problem.isQuantized ||
       (warps == kSharing && columns == kWarpColumnsOfMatrix * problem.numB))
@@ -125,11 +125,10 @@ checkColumnWarps(const MatmulProblem &problem, const ScheduleFields &fields,
 // Candidates
 //===----------------------------------------------------------------------===//
 
-/// How many warps share rows of two matrices of B, of which the largest tile is
-/// the only one: where ptxas 13.0 spills nothing. Where the reduction is
-/// unknown, scales are masked, and a warp with all columns has too many of
-/// them, but for blocks of 32 and results of 4 bits and unknown columns, which
-/// take fewer registers.
+/// Returns the warps that share rows in matmuls with two B matrices, which
+/// support only the largest tile: the number without spills in ptxas 13.0. A
+/// dynamic reduction masks scales, and then a warp with all columns exceeds its
+/// registers, except for blocks of 32 with 4-bit results of dynamic columns.
 static int64_t getColumnWarpsOfMatrices(const MatmulProblem &problem) {
   if (!ShapedType::isDynamic(problem.k))
     return 1;
@@ -141,19 +140,19 @@ static int64_t getColumnWarpsOfMatrices(const MatmulProblem &problem) {
   return isShort ? 1 : 4;
 }
 
-/// Whether warps of these columns are worth considering: wider ones read more
-/// of B, and spill.
+/// Returns true if warps of this width are candidates: wider warps read more of
+/// B and spill.
 static bool isNarrow(const MatmulProblem &problem, int64_t columnsOfWarp) {
   constexpr int64_t kColumns = 128;
   return columnsOfWarp <= kColumns || problem.numB > 1;
 }
 
-/// Whether registers hold a tile's accumulators beside the rest. ptxas 13.0
-/// spills up to 1200 bytes where slices of 256 elements of a ragged reduction
-/// are skipped, but for small tiles. Of the largest it spills up to 164 bytes
-/// where elements of 4 bits get a byte each, up to 1700 where groups have work
-/// tiles, and 24 where the reduction is unknown. Two matrices of B have no
-/// other tile, and spill 44 bytes where warps hold the scales of 256 elements.
+/// Returns true if a tile's accumulators fit in registers. ptxas 13.0 spills up
+/// to 1200 bytes when slices of 256 elements of a ragged reduction are skipped,
+/// except in small tiles. With the largest tiles it spills up to 164 bytes for
+/// 4-bit elements stored as bytes, up to 1700 for work tiles of expert groups,
+/// and 24 for a dynamic reduction. Two B matrices support no other tile and
+/// spill 44 bytes with the scales of 256 elements.
 static bool fitsRegisters(const MatmulProblem &problem,
                           const ScheduleFields &fields) {
   bool isDeep = fields.tile[2] > kDepth;
@@ -206,8 +205,8 @@ public:
                 const target::TargetInfo &) const override {
     if (auto error = checkMmaSyncTile(problem, fields.tile))
       return error;
-    // Groups begin anywhere, and their scales at whole tiles; a work tile
-    // writes whole tiles of scales.
+    // Scales of expert groups start at whole scale tiles, and a work tile
+    // writes whole scale tiles.
     bool isGrouped = problem.ragged != RaggedKind::None;
     if ((isGrouped || problem.isQuantized) && fields.tile[0] % kScaleTileRows)
       return refuse("expected a tile of 128 or 256 rows with {0}, found {1}",
@@ -231,7 +230,7 @@ public:
         problem, getMma(problem, fields.tile, getOwn(fields).getColumnWarps()));
   }
 
-  /// Warps share rows up to two for each tensor core.
+  /// Up to two warps per tensor core may share rows.
   void forEachTile(const MatmulProblem &problem,
                    AddCandidate add) const override {
     for (int64_t rows : kTileRows)
@@ -255,8 +254,8 @@ public:
         }
   }
 
-  /// A second buffer for rows that are stored takes the memory of a stage. Any
-  /// takes registers, of which two matrices of B leave none.
+  /// A second staging buffer costs the memory of a stage. Staging also needs
+  /// registers, which two B matrices exhaust.
   void forEachLoop(const MatmulProblem &problem, ScheduleFields fields, bool,
                    AddCandidate add) const override {
     bool isStaged = fields.epilogue == Epilogue::TmaStore;
@@ -277,9 +276,9 @@ public:
                                 fields.tile[2], rates);
   }
 
-  /// One warp of a tensor core waits for a stage, its scales and first elements
-  /// while nothing is multiplied; of two the other multiplies. The latency of
-  /// loads is assumed.
+  /// A single warp per tensor core exposes the wait for a stage, its scales and
+  /// first elements; a second warp overlaps it. The load latency is an
+  /// assumption.
   int64_t getStepCycles(const MatmulProblem &, const ScheduleFields &,
                         const MatmulBuffers &buffers,
                         const target::Rates &rates) const override {

@@ -1,11 +1,10 @@
-//===- Strategy.cpp - bf16 by weights, by mma.sync ------------------------===//
+//===- Strategy.cpp - Strategy mma_sync_upcast_b --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The copy engine fills a ring with tiles of A, and another with tiles of B and
-// their scales. Each warp has columns of the tile (WarpColumns.h): it loads its
-// share of B to registers, dequantizes it there, and multiplies the rows of A
-// by it.
+// The copy engine loads A, and B with its scales, into two rings. Each warp
+// owns columns of the tile (WarpColumns.h): it loads its part of B, dequantizes
+// it in registers, and multiplies the rows of A by it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,9 +34,9 @@ public:
 private:
   int64_t getRowsOfBox() const override { return schedule.getTileM(); }
   void loadA(ProducerAcquireOp stage, Value row, Value k) override;
-  /// Elements `k` to `k + depth` of the reduction of a tile of B, dequantized.
+  /// Loads and dequantizes reduction elements [k, k + depth) of a tile of B.
   Value loadB(ConsumerWaitOp stage, Value scales, int64_t k, int64_t depth);
-  /// The accumulator of a work tile.
+  /// Returns the accumulator of a work tile.
   Value multiply(ForEachWorkTileOp workTile);
 
   MmaSyncAttr mma;
@@ -49,11 +48,11 @@ private:
 // Rings
 //===----------------------------------------------------------------------===//
 
-/// Elements of a tile of 8 warps, with 64 accumulators of a thread.
+/// Elements of a tile of 8 warps with 64 accumulators per thread.
 static constexpr int64_t kMostUpcastElements = 16384, kUpcastWarps = 8;
 
-/// Whether a thread has 128, which is so only of tiles that have columns of two
-/// matrices.
+/// Returns true if threads hold 128 accumulators, which only tiles with columns
+/// of two matrices do.
 static bool isLargestUpcast(ArrayRef<int64_t> tile) {
   return tile[0] * tile[1] > kMostUpcastElements;
 }
@@ -75,7 +74,7 @@ static MmaSyncAttr getUpcastMma(const MatmulProblem &problem,
 
 static constexpr int64_t kUpcastRows[] = {16, 32, 64, 128};
 static constexpr int64_t kUpcastColumns[] = {32, 64, 128, 256};
-/// Rows that leave room for another CTA.
+/// Maximum rows that leave registers for a second CTA.
 static constexpr int64_t kFewRows = 32;
 
 static std::optional<ScheduleError>
@@ -94,10 +93,10 @@ checkMmaSyncUpcastTile(const MatmulProblem &problem, ArrayRef<int64_t> tile) {
   return std::nullopt;
 }
 
-/// What the tile must have for the sake of the operation.
+/// Checks the requirements of the operation on the tile.
 static std::optional<ScheduleError>
 checkMmaSyncUpcastForm(const MatmulProblem &problem, ArrayRef<int64_t> tile) {
-  // A work tile writes whole tiles of scales.
+  // A work tile writes whole scale tiles.
   if (problem.isQuantized && tile[0] % kScaleTileRows)
     return refuse(
         "expected a tile of {0} rows with a quantized result, found {1}",
@@ -109,7 +108,7 @@ checkMmaSyncUpcastForm(const MatmulProblem &problem, ArrayRef<int64_t> tile) {
   return std::nullopt;
 }
 
-/// How many CTAs share an SM, and how they store the result: warps share rows.
+/// Checks the CTAs per SM and the epilogue: warps share rows.
 static std::optional<ScheduleError>
 checkMmaSyncUpcastLoop(const MatmulProblem &problem,
                        const ScheduleFields &fields, int64_t ctasPerSm) {
@@ -128,10 +127,10 @@ checkMmaSyncUpcastLoop(const MatmulProblem &problem,
 // Candidates
 //===----------------------------------------------------------------------===//
 
-/// Whether registers hold a tile's accumulators beside its operands. Of the
-/// largest tiles and weights that are not packed ptxas 13.0 spills up to 44
-/// bytes, or 60 of 4 bits where there are two matrices; quantized results have
-/// no other.
+/// Returns true if a tile's accumulators fit in registers beside its operands.
+/// With the largest tiles and unpacked weights, ptxas 13.0 spills up to 44
+/// bytes, or 60 for 4-bit weights and two matrices; quantized results support
+/// no other tile.
 static bool fitsUpcastRegisters(const MatmulProblem &problem,
                                 ArrayRef<int64_t> tile) {
   bool isLean =
@@ -208,8 +207,8 @@ public:
         }
   }
 
-  /// Of shared memory, or of threads that dequantize: as long for an element as
-  /// on an H200, which is assumed.
+  /// Returns the cycles of shared memory or of dequantizing threads. The latter
+  /// assume the rate of an H200.
   int64_t getPortCycles(const MatmulProblem &problem,
                         const ScheduleFields &fields,
                         const MatmulBuffers &buffers,
@@ -244,14 +243,14 @@ void MmaSyncUpcastMainLoop::buildRoles(EpiloguePolicy &epilogue) {
   buildLoad();
 }
 
-/// Elements of the reduction that threads have in hand at a time: of two
-/// instructions, or of one where most registers are accumulators.
+/// Returns the reduction elements in registers at once: two instructions, or
+/// one if accumulators occupy most registers.
 static int64_t getDepthAtOnce(MmaSyncAttr mma, ArrayRef<int64_t> tile) {
   return MmaAttrInterface(mma).getMmaShape().k *
          (isLargestUpcast(tile) ? 1 : 2);
 }
 
-/// Of the scales of rows and blocks, those of `depth` columns from `k` on.
+/// Returns the scales of columns [k, k + depth).
 static Value takeBlocks(KernelBuilder &body, Value scales, int64_t block,
                         int64_t k, int64_t depth) {
   auto type = cast<VectorType>(scales.getType());
@@ -276,8 +275,8 @@ Value MmaSyncUpcastMainLoop::loadB(ConsumerWaitOp stage, Value scales,
                  columns.getTaken(depth));
 }
 
-/// What lies beyond the reduction is zero, of A and of B: it is multiplied
-/// where an instruction's slice of a tile is.
+/// Elements past the reduction are zero in A and B, and are multiplied within
+/// whole slices.
 Value MmaSyncUpcastMainLoop::multiply(ForEachWorkTileOp workTile) {
   OpBuilder::InsertionGuard guard(body);
   MmaAttrInterface kind = mma;

@@ -1,9 +1,5 @@
-//===- MainLoop.cpp - Matmuls by tcgen05.mma with block scales ------------===//
+//===- MainLoop.cpp - Main loop of tcgen05_block_scaled -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
-//
-// Operands as the copy engine reads them, and the roles. See the header.
-//
 //===----------------------------------------------------------------------===//
 
 #include "MainLoop.h"
@@ -16,16 +12,15 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 //===----------------------------------------------------------------------===//
-// On the host
+// Host
 //===----------------------------------------------------------------------===//
 
 BlockScaledMainLoop::BlockScaledMainLoop(MatmulKernel &kernel, WorkPolicy &work,
                                          OperandB &b)
     : MainLoop(kernel, work, b) {}
 
-/// Scales of B come in tiles of 128 rows, of which the tensor core can begin at
-/// half. Narrower tiles of B do not all begin there, so that one must cover the
-/// matrix.
+/// Requires a single column tile if tiles are narrower than 64 columns: MMAs
+/// can start only at halves of the 128-row scale tiles of B.
 void BlockScaledMainLoop::checkSizes() {
   if (schedule.getTileN() >= kScaleTileRows / 2)
     return;
@@ -53,7 +48,7 @@ void BlockScaledMainLoop::freeTemporaries() {
     memref::DeallocOp::create(host, temporary);
 }
 
-/// Boxes fill the field of a stage, panel by panel.
+/// Encodes boxes that fill a field panel by panel.
 Value BlockScaledMainLoop::encodeElements(Value operand,
                                           const target::OperandForm &form,
                                           StringRef field, int64_t rows) {
@@ -68,12 +63,12 @@ Value BlockScaledMainLoop::encodeElements(Value operand,
 }
 
 //===----------------------------------------------------------------------===//
-// In the kernel
+// Kernel
 //===----------------------------------------------------------------------===//
 
 void BlockScaledMainLoop::createRings() {
   inputs = body.ring(matmul.buffers.inputs, "in");
-  // mxgpu-overlap-epilogues makes two stages of one.
+  // mxgpu-overlap-epilogues expands one stage to two.
   RingType type = matmul.buffers.accumulators;
   accumulators =
       body.ring(type.getOverlap() ? type.withStages(1) : type, "acc");
@@ -85,13 +80,13 @@ void BlockScaledMainLoop::buildRoles(EpiloguePolicy &epilogue) {
   buildMma();
 }
 
-/// Whether tiles of B can begin in the middle of a scale tile. Tiles of fewer
-/// columns than half a scale tile have no second one.
+/// Returns true if tiles of B may start in the middle of a scale tile. Narrower
+/// tiles are the only column tile.
 static bool startsWithinScaleTile(ScheduleAttr schedule) {
   return schedule.getTileN() % kScaleTileRows == kScaleTileRows / 2;
 }
 
-/// One thread issues scale copies and MMAs, stage by stage.
+/// Builds the thread that issues scale copies and MMAs for each stage.
 void BlockScaledMainLoop::buildMma() {
   OpBuilder::InsertionGuard guard(body);
   body.role("mma", 1, /*elected=*/true, /*onLeader=*/matmul.getCtas() > 1);

@@ -1,10 +1,10 @@
-//===- MainLoop.h - Matmuls by tcgen05.mma, block scales --------*- C++ -*-===//
+//===- MainLoop.h - tcgen05_block_scaled main loop ------------ -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// One thread loads tiles and scales by bulk tensor copies, one issues scale
-// copies and MMAs, four warps read finished accumulators from tensor memory.
-// Two rings join them.
+// A thread loads tiles and scales by bulk tensor copies, another issues scale
+// copies and MMAs, and four warps read accumulators from tensor memory. Two
+// rings connect them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,7 +33,7 @@ private:
 
   void buildMma();
 
-  /// Device memory that only this matmul needs.
+  /// Device memory freed after the matmul.
   llvm::SmallVector<mlir::Value> temporaries;
   mlir::Value inputs, accumulators;
 };

@@ -1,10 +1,10 @@
-//===- Strategy.cpp - Matmuls by tcgen05.mma with block scales ------------===//
+//===- Strategy.cpp - Strategy tcgen05_block_scaled -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Operands and their scales go to the tensor core as they are; accumulators
-// come back in tensor memory. Each CTA of a pair holds its half of the rows of
-// A and of B, the scales of its rows of A and those of all columns.
+// The tensor core reads operands and scales unmodified, with accumulators in
+// tensor memory. Each CTA of a pair holds half of the rows of A and of B, the
+// scales of its rows of A, and the scales of all columns.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,12 +20,12 @@ using namespace mx::mxgpu;
 
 namespace {
 
-/// Types of tensor cores that take operands and scales as they are.
+/// Ring types of tensor cores that support block scales.
 struct BlockScaledTypes : RingTypes {
   using RingTypes::RingTypes;
 
-  /// Rows as long as the swizzle's span, at most 128 bytes; several panels if
-  /// the reduction is longer.
+  /// Returns a buffer with rows of the swizzle's span, at most 128 bytes, in
+  /// several panels for a longer reduction.
   BufferType getOperand(int64_t rows, Type type,
                         const target::OperandForm &form) const {
     int64_t bits = getSharedBits(type, form.padded);
@@ -64,20 +64,19 @@ struct BlockScaledTypes : RingTypes {
 // Rules
 //===----------------------------------------------------------------------===//
 
-/// Columns of accumulators of which tensor memory, with scales, has no room for
-/// two that do not overlap.
+/// Columns of accumulators for which tensor memory, beside scales, fits two
+/// only if they overlap.
 static constexpr int64_t kOverlapping = 256;
 
-/// Rows, columns and reduction elements of a tile.
+/// Checks the rows, columns and reduction elements of a tile.
 static std::optional<ScheduleError>
 checkBlockScaledTile(const ScheduleFields &fields, int64_t ctas) {
   int64_t rows = target::kTmemLanes * ctas;
   if (fields.tile[0] != rows)
     return refuse("expected a tile of {0} rows {1}, found {2}", rows,
                   ctas > 1 ? "of two CTAs" : "of one CTA", fields.tile[0]);
-  // Scales come in tiles of 128 rows, of which the tensor core can begin at
-  // half (PTX ISA, scale factor layouts). All block-scaled kinds have the same
-  // N.
+  // MMAs can start only at halves of the 128-row scale tiles (PTX ISA, scale
+  // factor layouts). All block-scaled kinds support the same N.
   constexpr int64_t kHalfTile = kScaleTileRows / 2;
   const target::MmaShapeRule &rule =
       *target::lookupShape(target::MmaKind::MXF8F6F4, ctas, rows);
@@ -88,7 +87,7 @@ checkBlockScaledTile(const ScheduleFields &fields, int64_t ctas) {
     return refuse("expected a tile of 64, 128, 192 or 256 columns, or fewer in "
                   "multiples of {0}, found {1}",
                   step, columns);
-  // The scales of 4 blocks are one column of tensor memory.
+  // The scales of 4 blocks are a column of tensor memory.
   constexpr int64_t kScaledElements = kScaleTileBlocks * kPowerOfTwoBlockSize;
   if (fields.tile[2] != kScaledElements &&
       fields.tile[2] != 2 * kScaledElements)
@@ -97,9 +96,9 @@ checkBlockScaledTile(const ScheduleFields &fields, int64_t ctas) {
   return std::nullopt;
 }
 
-/// Scales of B come in tiles of 128 columns, and a tile may begin in the middle
-/// of one. Tiles narrower than 64 columns therefore only work if there is a
-/// single one. Dynamic sizes are checked at the launch.
+/// Fails if a tile narrower than 64 columns does not cover the matrix, since a
+/// second tile would start between the halves of a scale tile of B. Dynamic
+/// sizes are checked at the launch.
 static std::optional<ScheduleError> checkColumns(const MatmulProblem &problem,
                                                  int64_t tileN) {
   if (tileN % 64 == 0 || ShapedType::isDynamic(problem.n) || problem.n <= tileN)
@@ -109,8 +108,9 @@ static std::optional<ScheduleError> checkColumns(const MatmulProblem &problem,
                 problem.n, tileN);
 }
 
-/// Two accumulators overlap where both together are too many columns, and by no
-/// more than those of a B matrix, which the epilogue reads first.
+/// Checks the overlap of two accumulators. They overlap only if tensor memory
+/// cannot hold both, and by at most the columns of a B matrix, which the
+/// epilogue reads first.
 static std::optional<ScheduleError> checkOverlap(const MatmulProblem &problem,
                                                  const ScheduleFields &fields,
                                                  Tcgen05BlockScaledAttr own) {
@@ -133,8 +133,8 @@ static std::optional<ScheduleError> checkOverlap(const MatmulProblem &problem,
 // Candidates
 //===----------------------------------------------------------------------===//
 
-/// Columns of a tile: those that suit any matrix, and one tile that just covers
-/// a narrow one.
+/// Returns candidate widths of a tile: general widths, and a tile that just
+/// covers a narrow matrix.
 static SmallVector<int64_t> getColumnChoices(const MatmulProblem &problem,
                                              int64_t ctas) {
   SmallVector<int64_t> choices = {64, 128, 192, 256};
@@ -168,7 +168,7 @@ public:
     buffers.aScales = types.getTmemScales(fields.tile[0] / types.ctas);
     buffers.bScales = types.getTmemScales(fields.tile[1]);
     buffers.scaleStages = own.getScaleStages();
-    buffers.otherWarps = 2; // loads, and the tensor core
+    buffers.otherWarps = 2; // loads and MMAs
     types.addEpilogue(buffers, types.getTmemAccumulator(), kEpilogueWarps);
     return buffers;
   }
@@ -188,7 +188,7 @@ public:
       return ScheduleError{error};
     if (auto error = checkOverlap(problem, fields, own))
       return error;
-    // The copies of a step are done when its stage is released.
+    // The copies of a step complete before its stage is released.
     if (fields.stages && own.getScaleStages() > fields.stages)
       return refuse(
           "expected at most as many scale stages as stages ({0}), found {1}",
@@ -202,7 +202,7 @@ public:
     constexpr int64_t kEpilogue = target::kEpilogueRegisters;
     constexpr int64_t kOther = target::kIssueRegisters;
     ArrayRef<int64_t> registers = fields.registers;
-    // Threads are launched with the mean of both, which must be below 256.
+    // The launch allocates the mean of both, which must be below 256.
     constexpr int64_t kSum =
         2 * (target::kSetMaxNRegMax - target::kSetMaxNRegStep);
     if (registers.size() == 2 && registers[0] >= kEpilogue &&
@@ -217,7 +217,7 @@ public:
 
   void forEachTile(const MatmulProblem &problem,
                    AddCandidate add) const override {
-    // The second CTA of a pair would multiply nothing.
+    // Otherwise the second CTA of a pair would be idle.
     bool hasPairs = ShapedType::isDynamic(problem.m) || problem.m > 128;
     for (int64_t ctas : {1, 2}) {
       if (ctas > 1 && !hasPairs)
@@ -243,7 +243,7 @@ public:
     for (Slots slots : kSlots) {
       if (slots.overlap && fields.tile[1] != kOverlapping)
         continue;
-      // One work tile a worker has no next accumulator.
+      // With a single work tile per worker, no next accumulator exists.
       if (slots.accumulators > 1 && !isPersistent)
         continue;
       for (int64_t scaleStages : {1, 2})
@@ -264,7 +264,7 @@ public:
     return getMmaPortCycles(fields, buffers, rates);
   }
 
-  /// Waits, and scale copies that are not hidden.
+  /// Returns the cycles of waits and exposed scale copies.
   int64_t getStepCycles(const MatmulProblem &, const ScheduleFields &fields,
                         const MatmulBuffers &buffers,
                         const target::Rates &rates) const override {

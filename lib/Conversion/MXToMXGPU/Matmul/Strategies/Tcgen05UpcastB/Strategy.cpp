@@ -1,12 +1,11 @@
-//===- Strategy.cpp - bf16 by weights, by tcgen05.mma ---------------------===//
+//===- Strategy.cpp - Strategy tcgen05_upcast_b ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A is bf16 and goes to the tensor core as it is; threads dequantize B to a
-// ring from which the tensor core reads (UpcastMainLoop.h). One thread issues
-// MMAs of kind f16, four warps read finished accumulators from tensor memory,
-// where nothing else lies. Each CTA of a pair holds half of the rows of A and
-// of B.
+// The tensor core reads bf16 A unmodified; threads dequantize B to a ring
+// (UpcastMainLoop.h). A single thread issues MMAs of kind f16 and four warps
+// read accumulators from tensor memory, which contains nothing else. Each CTA
+// of a pair holds half of the rows of A and of B.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,8 +22,8 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Warps that dequantize tiles of B of `rows` rows: the epilogue leaves
-/// registers for as many.
+/// Returns the warps that dequantize tiles of B of `rows` rows, limited by the
+/// registers left by the epilogue.
 static int64_t getConvertingWarps(int64_t rows) {
   bool isHigh = rows >= static_cast<int64_t>(target::kWarpGroupSize);
   return (isHigh ? 2 : 1) * target::kWarpGroupWarps;
@@ -69,7 +68,8 @@ struct Tcgen05UpcastTypes : RingTypes {
 // Rules
 //===----------------------------------------------------------------------===//
 
-/// Rows that one CTA converts are 64 at least, whole blocks of a thread.
+/// Returns the supported columns: a CTA converts at least 64 rows of B, which
+/// are whole blocks per thread.
 static ArrayRef<int64_t> getUpcastColumns(int64_t ctas) {
   static constexpr int64_t kColumns[] = {64, 128, 256};
   return ArrayRef(kColumns).drop_front(ctas > 1 ? 1 : 0);
@@ -95,9 +95,9 @@ checkUpcastTile(const ScheduleFields &fields) {
   return std::nullopt;
 }
 
-/// Of the epilogue, of the warps that convert B, and of those that load,
-/// multiply and, with expert groups, look for work tiles: with fewer than 80 of
-/// the latter ptxas 13.0 spills, although it uses fewer.
+/// Registers per thread of converters, and of the warps that load, multiply
+/// and, with expert groups, find work tiles: below 80 ptxas 13.0 spills,
+/// although it uses fewer.
 constexpr int64_t kConverterRegisters = 128, kOtherRegisters = 80;
 
 //===----------------------------------------------------------------------===//
@@ -123,7 +123,7 @@ public:
         types.getOperands(own.getOperandStages(), warps * target::kWarpSize,
                           {AsyncKind::MmaCommit});
     buffers.accumulators = types.getAccumulators(own.getAccumulators());
-    buffers.otherWarps = warps + 2; // loads, and the tensor core
+    buffers.otherWarps = warps + 2; // loads and MMAs
     types.addEpilogue(buffers, types.getTmemAccumulator(), kEpilogueWarps);
     return buffers;
   }
@@ -137,7 +137,8 @@ public:
     return checkUpcastTile(fields);
   }
 
-  /// A warpgroup for the epilogue, those that convert, and one for the others.
+  /// Checks warpgroups for the epilogue, for conversion, and one for other
+  /// roles.
   std::optional<ScheduleError>
   checkRegisters(const MatmulProblem &, const ScheduleFields &fields,
                  const target::TargetInfo &target) const override {
@@ -173,7 +174,7 @@ public:
 
   void forEachTile(const MatmulProblem &problem,
                    AddCandidate add) const override {
-    // The second CTA of a pair would multiply nothing.
+    // Otherwise the second CTA of a pair would be idle.
     bool hasPairs =
         ShapedType::isDynamic(problem.m) || problem.m > target::kTmemLanes;
     for (int64_t ctas : {1, 2})
@@ -190,7 +191,7 @@ public:
       }
   }
 
-  /// One work tile a worker has no next accumulator.
+  /// With a single work tile per worker, no next accumulator exists.
   void forEachLoop(const MatmulProblem &, ScheduleFields fields,
                    bool isPersistent, AddCandidate add) const override {
     add(fields);
@@ -254,8 +255,8 @@ void Tcgen05UpcastMainLoop::loadA(ProducerAcquireOp stage, Value row, Value k) {
   loadPanels(body, boxes, row, k, stage, "a", schedule.getL2A());
 }
 
-/// One thread, of a pair the leader's, issues MMAs, tile by tile. What lies
-/// beyond the reduction is 0 in both operands.
+/// Builds the thread, on the leader of a pair, that issues MMAs. Elements past
+/// the reduction are zero in both operands.
 void Tcgen05UpcastMainLoop::buildMma() {
   OpBuilder::InsertionGuard guard(body);
   body.role("mma", 1, /*elected=*/true, /*onLeader=*/matmul.getCtas() > 1);

@@ -1,12 +1,11 @@
-//===- Strategy.cpp - bf16 by bf16, by wgmma ------------------------------===//
+//===- Strategy.cpp - Strategy wgmma_bf16 ---------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Both operands are bf16 without scales, and wgmma takes them as they are: the
-// copy engine fills one ring with tiles of A and of B, and warpgroups multiply
-// them there and hold the accumulator. Registers hold nothing else, so that a
-// warpgroup may have all 256 columns of 64 rows. Each CTA of a pair has half of
-// the rows of A, and all of B, of which each loads half for both.
+// Both operands are bf16, which wgmma reads from shared memory. Registers hold
+// only accumulators, so a warpgroup can compute 64 rows with all 256 columns.
+// Each CTA of a pair holds half of the rows of A and all of B, of which it
+// loads half for both.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,14 +23,14 @@ using namespace mx::mxgpu;
 
 namespace {
 
-/// Which thread holds which elements. An A whose warps have several blocks is
-/// loaded in another order, so that a warp has adjacent rows
-/// (../Common/WgmmaLayouts.h). And where the result is quantized, rows of B
-/// are loaded in the order that gives a thread 8 adjacent columns of each 32: a
-/// tensor map has a dimension for each mode of a row's number.
+/// Register layouts. If warps own several blocks, A is loaded in an order that
+/// gives a warp adjacent rows (../Common/WgmmaLayouts.h). For a quantized
+/// result, rows of B are loaded in an order that gives a thread 8 adjacent
+/// columns of each 32, by a tensor map with a dimension for each mode of the
+/// row index.
 class BF16Layouts {
 public:
-  /// Rows of B that are loaded at a time in another order.
+  /// Rows of B that are reordered together.
   static constexpr int64_t kInterleaved = 32;
 
   BF16Layouts(WgmmaAttr mma, int64_t tileK, bool isAdjacent)
@@ -39,12 +38,11 @@ public:
         ofA(mma, tileK, /*readsA=*/false, /*isPackedB=*/false) {}
 
   bool hasAdjacentColumns() const { return isAdjacent; }
-  /// Rows of a box of A, and for each box of a tile in shared memory the row
-  /// where it begins.
+  /// Rows of a box of A, and the first row of each box of a tile.
   int64_t getRowsOfBox() const { return ofA.getRowsOfBox(); }
   SmallVector<int64_t> getFirstRows() const { return ofA.getFirstRows(); }
-  /// Accumulators as wgmma gives them, and which elements of the result they
-  /// are.
+  /// Layout of wgmma's accumulator, and of the result elements that it
+  /// represents.
   FragmentLayoutAttr getAccumulator() const { return ofA.getAccumulator(); }
   FragmentLayoutAttr getResult() const;
 
@@ -68,10 +66,10 @@ public:
 
 private:
   void buildLoads();
-  /// The tensor map of a B whose rows are loaded in another order.
+  /// Returns the tensor map of a B with reordered rows.
   Value encodeInterleavedB();
 
-  /// The accumulator of a work tile.
+  /// Returns the accumulator of a work tile.
   Value multiply(ForEachWorkTileOp workTile);
 
   Value inputs;
@@ -100,12 +98,12 @@ FragmentLayoutAttr BF16Layouts::getResult() const {
 // Rules
 //===----------------------------------------------------------------------===//
 
-/// The accumulator of a tile is in the registers of two warpgroups.
+/// Maximum accumulators in the registers of two warpgroups.
 static constexpr int64_t kMostAccumulators = 128 * 2 * target::kWarpGroupSize;
 static constexpr int64_t kBF16Rows[] = {64, 128, 256};
 static constexpr int64_t kBF16Columns[] = {64, 96, 128, 160, 192, 224, 256};
 
-/// Of a pair, each CTA has half of the rows.
+/// Checks a tile; each CTA of a pair computes half of the rows.
 static std::optional<ScheduleError>
 checkBF16Tile(const ScheduleFields &fields) {
   int64_t rows = fields.tile[0] / fields.strategy.getCtas(),
@@ -172,7 +170,7 @@ public:
       return refuse("expected a tile of 128 or 256 rows with a quantized "
                     "result, found {0}",
                     fields.tile[0]);
-    // One box of each CTA goes to both.
+    // A box of each CTA is multicast to both.
     if (fields.strategy.getCtas() > 1 && problem.numB > 2)
       return refuse("expected at most 2 B matrices for a CTA pair that shares "
                     "what it loads of them, found {0}",
@@ -183,7 +181,7 @@ public:
   std::optional<ScheduleError>
   checkRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
                  const target::TargetInfo &target) const override {
-    // With fewer than 168, ptxas 13.0 spills in the epilogue of 128
+    // Below 168 registers, ptxas 13.0 spills in the epilogue of 128
     // accumulators.
     constexpr int64_t kLeast[] = {168, 24};
     return checkTwoRoles(
@@ -191,8 +189,9 @@ public:
         kLeast, target);
   }
 
-  /// Those of a warpgroup that multiplies, and of the loads: of three, all that
-  /// they are launched with; of two, more than a thread may have.
+  /// Returns registers per thread, {MMA warpgroup, load warpgroup}. With three
+  /// warpgroups they add up to the launch limit; with two, a thread's maximum
+  /// limits them.
   SmallVector<int64_t>
   getRegisters(const MatmulProblem &,
                const ScheduleFields &fields) const override {
@@ -201,12 +200,12 @@ public:
     return {232, 40};
   }
 
-  /// Of 256 rows a CTA loads A by boxes of 16, and reads more of L2 for as much
-  /// work: tiles as large of 128 rows are as fast or faster.
+  /// Skips tiles of 256 rows per CTA: they load A in boxes of 16 and read more
+  /// from L2, and tiles of 128 rows and equal size are as fast or faster.
   void forEachTile(const MatmulProblem &problem,
                    AddCandidate add) const override {
-    // Pairs whose CTAs have 64 rows took 1.1 to 1.4 times as long on an H100 as
-    // CTAs with the rows of both.
+    // Pairs with 64 rows per CTA took 1.1 to 1.4 times as long on an H100 as
+    // single CTAs with the rows of both.
     for (auto [ctas, rows] :
          {std::pair<int64_t, int64_t>(1, 64), {1, 128}, {2, 128}})
       for (int64_t columns : kBF16Columns) {
@@ -218,9 +217,8 @@ public:
       }
   }
 
-  /// Both warpgroups read all columns of a step, and each its rows: the fewer
-  /// columns, the more of the time is reading. Fitted to 300 timings on an
-  /// H200, seeds 1
+  /// Both warpgroups read all columns and their own rows of a step, so reads
+  /// dominate narrow tiles. Fitted to 300 timings on an H200, seeds 1
   /// (0155d274a222:benchmarks/products/results/surface-h200-seed1.json) and 2
   /// ([shapes] of mx/Target/Rates.h).
   int64_t getLoopCycles(const MatmulProblem &, const ScheduleFields &fields,
@@ -256,9 +254,8 @@ void WgmmaBF16MainLoop::addOperands(KernelArguments &signature) {
                     : encodeElements(matrices.b, ring, "b", b.getBoxRows()));
 }
 
-/// Loads each 32 rows of B, seen as a row-major array of 4 x 4 x 2 rows, with
-/// the two modes of 4 exchanged, so that a thread's accumulators are of
-/// adjacent columns.
+/// Views each 32 rows of B as a row-major array of 4 x 4 x 2 rows and exchanges
+/// the two modes of 4, so that a thread's accumulators are adjacent columns.
 Value WgmmaBF16MainLoop::encodeInterleavedB() {
   constexpr int64_t kRows = BF16Layouts::kInterleaved, kPairs = 4;
   auto source = cast<MemRefType>(matrices.b.getType());

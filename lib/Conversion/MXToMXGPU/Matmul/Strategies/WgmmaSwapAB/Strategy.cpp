@@ -1,18 +1,15 @@
-//===- Strategy.cpp - W times X^T by wgmma --------------------------------===//
+//===- Strategy.cpp - Strategy wgmma_swap_ab ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Rows of the instruction are columns of the tile, rows of B, and its columns
-// are rows of the tile: D^T = B * A^T. So a tile may be as low as few rows of
-// A. B goes from where it was loaded to the registers of the MMA warpgroups,
-// which dequantize it there; A is bf16, and the instruction reads it where the
-// copy engine put it (../Common/RegisterOperandLayouts.h).
+// Computes D^T = B * A^T: rows of the instruction are columns of the tile, so
+// low tiles suit small M. MMA warpgroups load B to registers and dequantize it;
+// bf16 A is read from shared memory (../Common/RegisterOperandLayouts.h).
 //
-// Which rows of B a thread has is for us to say: two adjacent ones, so that
-// eight lanes have 16 adjacent columns of the result, of bf16 a sector of a
-// row; or where an epilogue takes the accumulator of two matrices of B
-// together, the same row of both. Accumulators are relabelled as rows of A by
-// columns of the tile, and are then like any others.
+// Threads own two adjacent rows of B, so that eight lanes own 16 adjacent
+// columns of the result (a sector of bf16), or the same row of two B matrices
+// if the epilogue combines them. Accumulators are relabeled as rows of A by
+// columns of the tile.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +26,7 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// The tile as the instruction sees it.
+/// Returns the tile in terms of the instruction.
 static RegisterOperandTile getSwapABTile(const MatmulProblem &problem,
                                          const ScheduleFields &fields) {
   auto [rows, columns, depth] = fields.tile;
@@ -53,7 +50,7 @@ static RowSteps getSwapABRows(const MatmulProblem &problem,
                           : RowSteps::ofPairs();
 }
 
-/// The instruction of a tile.
+/// Returns the instruction of a tile.
 static WgmmaAttr getSwapABMma(const MatmulProblem &problem,
                               const ScheduleFields &fields) {
   return WgmmaAttr::get(problem.a.getContext(), fields.tile[1], fields.tile[0],
@@ -88,7 +85,7 @@ private:
     return getFirstRowOfScales(workTile);
   }
 
-  /// The copy engine loads rows of A as they are.
+  /// Rows of A are loaded in order.
   int64_t getRowsOfBox() const override { return schedule.getTileM(); }
   void loadA(ProducerAcquireOp stage, Value row, Value k) override {
     OperandBoxes boxes(arguments.get(Arg::AMap), *matmul.problem.mma.a,
@@ -103,21 +100,22 @@ private:
 // Rules
 //===----------------------------------------------------------------------===//
 
-/// Matrices of B, of which a thread has a row each.
+/// Maximum B matrices: a thread owns a row of each.
 static constexpr int64_t kMaxMatricesOfB = 2;
-/// Packed weights have the rows of `RowSteps::ofPairs`.
+/// Returns true if B is readable; packed weights require the rows of
+/// `RowSteps::ofPairs`.
 static bool canReadB(const MatmulProblem &problem) {
   return !problem.isPackedB || problem.numB == 1;
 }
 
-/// Where an SM has several CTAs, ptxas divides its registers: a thread needs
-/// some for its accumulators, an operand, and the rest.
+/// Checks the registers that ptxas divides among several CTAs per SM:
+/// accumulators, an operand, and others.
 static std::optional<ScheduleError>
 checkSharedRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
                      const target::TargetInfo &target) {
   constexpr int64_t kRest = 48, kStep = 8;
   int64_t ctas = fields.strategy.getCtasPerSm();
-  // Besides one that loads, and one that looks for groups.
+  // One additional warp loads, and another finds work tiles of expert groups.
   int64_t others = problem.ragged == RaggedKind::None ? 1 : 2;
   int64_t warps =
       getSwapABTile(problem, fields).getWarpgroups() * target::kWarpGroupWarps +
@@ -137,10 +135,10 @@ checkSharedRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
 // Candidates
 //===----------------------------------------------------------------------===//
 
-/// Whether the rows, or on average those of a group, are those of one tile, so
-/// that weights are read by one CTA, and what all CTAs read are rows of A. If
-/// the L2 knows, 1024 rows in 32 groups take 1 to 3 % less time on an H200, and
-/// ten matmuls of one matrix of weights on an H100 1 % less, on average.
+/// Returns true if a single row tile covers the rows, or the mean rows of an
+/// expert group, so that weights are read once and rows of A by all CTAs. With
+/// L2 hints, 1024 rows in 32 groups take 1 to 3 % less time on an H200, and ten
+/// dense matmuls on an H100 1 % less on average.
 static bool readsBOnce(const MatmulProblem &problem,
                        const ScheduleFields &fields) {
   if (ShapedType::isDynamic(problem.m) || ShapedType::isDynamic(problem.groups))
@@ -184,26 +182,24 @@ public:
                                               getSwapABNames()))
       return error;
     if (problem.numB > kMaxMatricesOfB)
-      return refuse("expected at most {0} B matrices with wgmma_swap_ab, the "
-                    "rows that a thread has of each instruction, found {1}",
+      return refuse("expected at most {0} B matrices with wgmma_swap_ab, one "
+                    "per row of a thread, found {1}",
                     kMaxMatricesOfB, problem.numB);
     if (!canReadB(problem))
       return ScheduleError{
-          "expected no wgmma_swap_ab with packed weights and num_b, as a "
-          "thread "
-          "has the same row of both matrices, and of packed weights adjacent "
-          "rows of one: leave it out, or pack no weights"};
+          "expected no wgmma_swap_ab with packed weights and num_b: use "
+          "another strategy, or do not pack the weights"};
     if (getOwn(fields).getPermutedA())
       if (std::string why = explainNotPermuted(problem, Workspace::A);
           !why.empty())
         return ScheduleError{why};
     if (problem.isQuantized)
       return ScheduleError{
-          "expected no wgmma_swap_ab with a quantized result, whose blocks are "
-          "columns that many threads have: leave it out"};
+          "expected no wgmma_swap_ab with a quantized result, whose blocks "
+          "span many threads: use another strategy"};
     if (fields.epilogue != Epilogue::Direct)
-      return refuse("expected epilogue = direct with wgmma_swap_ab, where each "
-                    "warp has columns of all rows, found {0}",
+      return refuse("expected epilogue = direct with wgmma_swap_ab, whose "
+                    "warps own columns of all rows, found {0}",
                     stringifyEpilogue(fields.epilogue));
     if (fields.strategy.getCtasPerSm() > 1)
       return checkSharedRegisters(problem, fields, target);
@@ -221,8 +217,8 @@ public:
                          least, target);
   }
 
-  /// A thread's accumulators, elements of B before and after they are
-  /// dequantized, and room for addresses.
+  /// Returns registers for a thread's accumulators, the elements of B before
+  /// and after dequantization, and addresses.
   SmallVector<int64_t>
   getRegisters(const MatmulProblem &problem,
                const ScheduleFields &fields) const override {
@@ -253,8 +249,8 @@ public:
   bool excludesOthers() const override { return true; }
   void refineSplit(const MatmulProblem &problem,
                    ScheduleFields &fields) const override {
-    // On an H200 3 % of the time with small M, but with a kernel that adds
-    // splits 4 % more.
+    // On an H200, saves 3 % of the time with small M, but costs 4 % with a
+    // kernel that adds splits.
     fields.pdl = fields.splitK == 1 || fields.strategy.getClusterSplit();
     bool readsOnce = fields.pdl && readsBOnce(problem, fields);
     fields.l2A = readsOnce ? CacheHint::EvictLast : CacheHint::None;
@@ -268,18 +264,18 @@ public:
                                 own.getCtasPerSm(), own.getPermutedA());
   }
 
-  /// A thread has elements of all rows.
+  /// Threads own elements of all rows.
   bool distributesPartials() const override { return true; }
 
-  /// Rows that are added to others are so 8 bytes at a time, as a thread has
-  /// two adjacent columns: 8 ms more of a layer of 131072 rows on an H200.
+  /// Scattered rows are added 8 bytes at a time, because a thread owns two
+  /// adjacent columns: 8 ms more for a layer of 131072 rows on an H200.
   int64_t getDirectStorePercent(const MatmulProblem &problem,
                                 int64_t) const override {
     constexpr int64_t kOfReductions = 350, kOfStores = 100;
     return problem.isScattered ? kOfReductions : kOfStores;
   }
 
-  /// While a slice of a step is multiplied, the step before is released.
+  /// With two slices per step, MMAs hold a stage on average.
   int64_t getHeldPercent(const ScheduleFields &fields) const override {
     return getSlicesOfStep(fields.tile[0]) > 1 ? 100 : 0;
   }

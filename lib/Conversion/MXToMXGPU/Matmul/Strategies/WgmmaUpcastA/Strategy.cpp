@@ -1,12 +1,11 @@
-//===- Strategy.cpp - X times W^T by wgmma, with X in registers -----------===//
+//===- Strategy.cpp - Strategy wgmma_upcast_a -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A goes from where it was loaded to the registers of the MMA warpgroups, which
-// dequantize it there; B is bf16, and the instruction reads it where the copy
-// engine put it (../Common/RegisterOperandLayouts.h). It is wgmma_swap_ab with
-// the operands exchanged: for matmuls of many rows and few columns, whose B
-// costs less to write as bf16 before than A would.
+// MMA warpgroups load A to registers and dequantize it; bf16 B is read from
+// shared memory (../Common/RegisterOperandLayouts.h). This is wgmma_swap_ab
+// with exchanged operands, for matmuls with many rows and few columns, where B
+// is cheaper than A to dequantize first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +21,7 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// The tile as the instruction sees it.
+/// Returns the tile in terms of the instruction.
 static RegisterOperandTile getUpcastATile(const MatmulProblem &problem,
                                           const ScheduleFields &fields) {
   auto [rows, columns, depth] = fields.tile;
@@ -108,7 +107,7 @@ public:
     if (auto error = checkRegisterOperandTile(getUpcastATile(problem, fields),
                                               getUpcastANames()))
       return error;
-    // Groups begin anywhere, and their scales at whole tiles.
+    // Scales of expert groups start at whole scale tiles.
     if (problem.ragged != RaggedKind::None && fields.tile[0] % kScaleTileRows)
       return refuse(
           "expected a tile of 128 or 256 rows with expert groups, found {0}",
@@ -119,9 +118,8 @@ public:
         return ScheduleError{why};
     if (problem.isQuantized)
       return ScheduleError{
-          "expected no wgmma_upcast_a with a quantized result, of whose blocks "
-          "a "
-          "thread has two adjacent columns of each eight: leave it out"};
+          "expected no wgmma_upcast_a with a quantized result, whose blocks "
+          "span four threads: use another strategy"};
     return std::nullopt;
   }
 
@@ -159,9 +157,8 @@ public:
     fields.pdl = fields.splitK == 1;
   }
 
-  /// As of wgmma_swap_ab; but L2 has what is loaded, as matmuls of this kind
-  /// are large, and it arrives before the model has it: fitted to seeds 41
-  /// and 42 ([shapes] of mx/Target/Rates.h).
+  /// As in wgmma_swap_ab, but these matmuls are large and load from L2, faster
+  /// than modelled: fitted to seeds 41 and 42 ([shapes] of mx/Target/Rates.h).
   int64_t getHeldPercent(const ScheduleFields &fields) const override {
     return getSlicesOfStep(fields.tile[1]) > 1 ? 65 : 0;
   }
@@ -178,7 +175,8 @@ public:
     return getUpcastATile(problem, fields)
         .getPortCycles(buffers, buffers.inputs, buffers.bInputs, rates);
   }
-  /// Four lanes have 8 adjacent columns, of 16 bits half of a sector: fitted.
+  /// Four lanes own 8 adjacent columns, half a sector of 16-bit elements.
+  /// Fitted.
   int64_t getDirectStorePercent(const MatmulProblem &,
                                 int64_t bits) const override {
     return bits > 16 ? 100 : 250;

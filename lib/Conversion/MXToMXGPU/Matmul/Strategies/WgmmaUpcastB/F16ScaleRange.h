@@ -1,8 +1,8 @@
-//===- F16ScaleRange.h - Where the scales of tiles lie ----------*- C++ -*-===//
+//===- F16ScaleRange.h - Kernels for f16_scale_range ---------- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The kernels that look at operands before a matmul with f16_scale_range.
+// Kernels that analyze operands before a matmul with f16_scale_range.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,25 +13,25 @@
 
 namespace mx::mxgpu {
 
-/// An operand as kernels see it: several matrices are one.
+/// An operand in the form used by kernels, with stacked matrices.
 struct ScaleRangeOperand {
   mlir::Value elements, scales;
-  /// Where groups end, or how many rows those have that have matrices; null
-  /// where a whole operand counts.
+  /// Ends of expert groups, or rows of each group with its own matrix; null for
+  /// a whole operand.
   mlir::Value offsets;
   bool dividesReduction = false;
-  /// Rows of each of several matrices, or null.
+  /// Rows of each stacked matrix, or null.
   mlir::OpFoldResult matrixRows;
 };
 
-/// Launches a kernel that finds where the scales of an operand's tiles lie, and
-/// returns the table: device memory for the caller to free.
+/// Launches a kernel that determines the scale range of each tile. Returns the
+/// table in device memory. The caller frees it.
 mlir::Value findScaleRanges(KernelBuilder &host, mlir::gpu::GPUModuleOp module,
                             ScaleRangeOperand operand);
 
-/// Launches a kernel that finds tiles with NaN among those of A and B that may
-/// be computed in bf16 relative to references, and returns tables in which they
-/// fit nothing: device memory for the caller to free.
+/// Launches a kernel that excludes tiles of A and B with NaN from bf16 relative
+/// to references. Returns tables in device memory without a class for these
+/// tiles. The caller frees them.
 std::pair<mlir::Value, mlir::Value>
 excludeNaN(KernelBuilder &host, mlir::gpu::GPUModuleOp module, mlir::Value a,
            mlir::Value b, mlir::Value aTable, mlir::Value bTable);

@@ -1,9 +1,5 @@
-//===- MainLoop.cpp - Matmuls of dequantized operands, by wgmma -----------===//
+//===- MainLoop.cpp - Main loop of wgmma_upcast_b -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===----------------------------------------------------------------------===//
-//
-// See the header.
-//
 //===----------------------------------------------------------------------===//
 
 #include "MainLoop.h"
@@ -79,7 +75,7 @@ Value WgmmaUpcastMainLoop::multiplyRegisters(ForEachWorkTileOp workTile) {
         tile = ConsumerWaitOp::create(body, operands);
       accumulators[block] = start(ofBlock.getMma(), operand,
                                   tile.getBuffer("b"), accumulators[block]);
-      // Threads have used what they read of A.
+      // All values read from A's stage have been used.
       if (block == blocks - 1)
         ConsumerReleaseOp::create(body, a.stage);
       accumulators[block] =
@@ -96,13 +92,13 @@ Value WgmmaUpcastMainLoop::multiplyRegisters(ForEachWorkTileOp workTile) {
       accumulators);
 }
 
-/// An A that wgmma reads may have its rows in another order than in memory.
+/// Loads A with rows reordered if wgmma reads it from shared memory.
 void WgmmaUpcastMainLoop::loadA(ProducerAcquireOp stage, Value row, Value k) {
   loadBoxesOfA(stage, row, k, layouts.getFirstRows());
 }
 
 //===----------------------------------------------------------------------===//
-// Tiles by the range of their scales
+// Work tile classes
 //===----------------------------------------------------------------------===//
 
 Value WgmmaUpcastMainLoop::fits(ForEachWorkTileOp workTile, bool bf16) {
@@ -125,7 +121,7 @@ void WgmmaUpcastMainLoop::enterWorkTile(ForEachWorkTileOp workTile,
   Value aTable = arguments.get(Arg::AScaleRange);
   if (!aTable)
     return;
-  // What fits f16 fits bf16 too.
+  // Tiles that fit f16 also fit bf16.
   bool bf16 = kernel.workTiles == WorkTileClass::RelativeBF16 ||
               kernel.workTiles == WorkTileClass::BF16;
   range.isOwn = fits(workTile, bf16);
@@ -142,7 +138,7 @@ void WgmmaUpcastMainLoop::enterWorkTile(ForEachWorkTileOp workTile,
                 .getReference();
   if (!multiplies)
     return;
-  // A warpgroup has all rows of a tile of scales, or half of them.
+  // A warpgroup owns all rows of a scale tile, or half of them.
   Value tile = body.index(0);
   if (schedule.getTileM() > kScaleTileRows)
     tile = body.div(ThreadIdOp::create(body), target::kWarpGroupSize);
@@ -171,7 +167,8 @@ Type WgmmaUpcastMainLoop::getUpcastType() {
   return isFinite() ? Type(body.getBF16Type()) : Type(body.getF16Type());
 }
 
-/// Both references are powers of two times 2^127.
+/// Scales an accumulator by 2^(a + b), where each reference includes the bias
+/// 127.
 Value WgmmaUpcastMainLoop::scaleAccumulator(Value accumulator) {
   auto number = [&](int64_t value) -> Value {
     return arith::ConstantOp::create(body, body.getI32IntegerAttr(value));

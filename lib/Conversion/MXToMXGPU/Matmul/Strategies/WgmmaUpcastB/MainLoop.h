@@ -1,12 +1,11 @@
-//===- MainLoop.h - Matmuls of dequantized operands, by wgmma ---*- C++ -*-===//
+//===- MainLoop.h - Main loop of wgmma_upcast_b --------------- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The tensor core knows no scales: operands are dequantized to bf16, exactly.
-// Others dequantize B (UpcastMainLoop.h). The threads that multiply
-// dequantize tiles of A in their registers, where they also hold the
-// accumulator. Common/WgmmaLayouts.h says which thread holds what. An A of bf16
-// needs no converter: wgmma reads it where it was loaded.
+// Operands are dequantized to bf16, exactly, as the tensor core does not
+// support scales. Separate warpgroups dequantize B (UpcastMainLoop.h). MMA
+// threads dequantize A in registers, beside the accumulator
+// (Common/WgmmaLayouts.h); bf16 A is read from shared memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,9 +17,9 @@
 
 namespace mx::mxgpu {
 
-/// A work tile in a kernel that computes only some of them: whether the kernel
-/// computes it, and the reference exponents of its operands, if they have any.
-/// Null in a kernel that computes all work tiles.
+/// Condition under which the kernel computes the work tile, and reference
+/// exponents of its operands, if any. Null in kernels that compute all work
+/// tiles.
 struct ScaleRange {
   mlir::Value isOwn, a, b;
 };
@@ -49,22 +48,23 @@ private:
   bool isFinite() const override {
     return kernel.workTiles == WorkTileClass::RelativeBF16;
   }
-  /// Whether all tiles of a work tile fit f16, or bf16 relative to references.
+  /// Returns whether all tiles of a work tile fit f16, or bf16 relative to
+  /// references.
   mlir::Value fits(ForEachWorkTileOp workTile, bool bf16);
-  /// The accumulator of operands that are relative to references.
+  /// Scales the accumulator of operands relative to references.
   mlir::Value scaleAccumulator(mlir::Value accumulator);
 
-  /// The accumulator of a work tile whose A wgmma reads where a stage has it.
-  /// While it multiplies a step, the next step's instructions are started.
+  /// Returns the accumulator of a work tile with A in shared memory. The next
+  /// step's MMAs start before a step's MMAs complete.
   mlir::Value multiplyMemory(ForEachWorkTileOp workTile);
-  /// Those of one whose A the threads dequantize, a block of each warpgroup's
-  /// rows at a time: while wgmma multiplies one, the next is dequantized.
+  /// Returns the accumulators of a work tile with dequantized A, by row blocks
+  /// of each warpgroup: the next block is dequantized during the MMAs.
   mlir::Value multiplyRegisters(ForEachWorkTileOp workTile);
   LoadedTile loadTileOfA(ForEachWorkTileOp workTile, ForEachKOp step);
-  /// Block `block` of each warpgroup's rows, as wgmma takes it in registers.
+  /// Dequantizes row block `block` of each warpgroup to wgmma's layout.
   mlir::Value dequantizeBlock(LoadedTile tile, int64_t block);
 
-  /// Of the tile, and of a block of it.
+  /// Layouts of the tile and of a row block.
   UpcastLayouts layouts, ofBlock;
   ScaleRange range;
 };

@@ -1,14 +1,12 @@
-//===- NaNKernel.cpp - Which tiles have elements that are NaN -------------===//
+//===- NaNKernel.cpp - Detection of NaN in operand tiles ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A CTA covers a tile of 128 rows of either operand, and a warp 8 of these
-// rows. Elements are read only if there are work tiles for bf16 relative to
-// reference exponents, which are those with a tile that fits this and not f16;
-// then the elements of all tiles that such work tiles may contain are read.
-// Each warp copies a byte of the tile's row of the table, or writes 255 if its
-// rows contain a NaN: then the tile fits neither type. The copy is a second
-// table, so that all warps read the same first one.
+// A CTA processes a tile of 128 rows of either operand, a warp 8 of them.
+// Elements are read only if some tile fits relative bf16 but not f16, and then
+// only in tiles that fit relative bf16. Each warp copies a byte of the tile's
+// table row, or writes 255 if its rows contain NaN, so that the tile fits
+// neither type. The copy is a second table, because all warps read the first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,8 +25,8 @@ using namespace mx::mxgpu;
 
 static constexpr int64_t kNaNWarps = 16, kLanes = 32;
 static constexpr int64_t kRowsOfWarp = kScaleTileRows / kNaNWarps;
-/// Loads of a lane before it looks at the first, and the elements that a warp's
-/// lanes load once, and so often.
+/// Loads that a lane issues before using the first. A warp reads kOnce elements
+/// with one load per lane, kPiece with kNaNLoads.
 static constexpr int64_t kNaNLoads = 8;
 static constexpr int64_t kOnce = kLanes * kLoadBytes,
                          kPiece = kNaNLoads * kOnce;
@@ -36,8 +34,7 @@ static constexpr int64_t kBytes = 4, kWords = kLoadBytes / kBytes;
 
 namespace {
 
-/// An operand, its rows as one line if there are no gaps between them, what is
-/// known of its tiles, and what will be.
+/// An operand, its rows as one line if contiguous, its table and the result.
 struct Operand {
   Value elements, line, table, result;
 };
@@ -78,7 +75,7 @@ private:
 
 } // namespace
 
-/// Whether a lane sees a tile that fits bf16 and not f16.
+/// Returns whether a tile visited by the lane fits bf16 but not f16.
 Value NaNKernel::someNeedBF16(Value table) {
   OpBuilder::InsertionGuard guard(body);
   Value none = arith::ConstantOp::create(body, body.getBoolAttr(false));
@@ -94,8 +91,8 @@ Value NaNKernel::someNeedBF16(Value table) {
   return loop.getResult(0);
 }
 
-/// The codes below their signs and one more, of NaN alone 0x80, together with
-/// what was seen before.
+/// Combines `seen` with code magnitudes plus one, which reach 0x80 only for
+/// NaN.
 Value NaNKernel::look(Value seen, Value elements, Value row,
                       ArrayRef<Value> columns) {
   auto type = VectorType::get(
@@ -115,7 +112,7 @@ Value NaNKernel::look(Value seen, Value elements, Value row,
   return seen;
 }
 
-/// A warp looks at elements of a row, at pieces of them and at what remains.
+/// Examines a row by a warp: whole pieces, then the rest.
 Value NaNKernel::lookAtLine(Value seen, Value elements, Value row, Value begin,
                             Value end) {
   OpBuilder::InsertionGuard guard(body);
@@ -139,7 +136,7 @@ Value NaNKernel::lookAtLine(Value seen, Value elements, Value row, Value begin,
   return loop.getResult(0);
 }
 
-/// 255 if a warp's rows of a tile have an element that is NaN, else 0.
+/// Returns 255 if a warp's rows of a tile contain NaN, else 0.
 Value NaNKernel::findNaN(const Operand &operand, Value tile) {
   Value elements = operand.elements, none = splat(0);
   Value first = body.add(body.mul(tile, body.index(kScaleTileRows)),
@@ -222,7 +219,7 @@ void NaNKernel::build(const Operand &a, const Operand &b) {
   lookAt(b, isNeeded, arith::SubIOp::create(body, tile, ofA));
 }
 
-/// A table of as many tiles, of bytes.
+/// Allocates a byte table for as many tiles.
 static Value allocateLike(KernelBuilder &host, Value table) {
   auto type = cast<MemRefType>(table.getType());
   SmallVector<Value> sizes;

@@ -1,20 +1,20 @@
-//===- ScaleRangeKernel.cpp - Where the scales of tiles lie ---------------===//
+//===- ScaleRangeKernel.cpp - Scale ranges of operand tiles ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A CTA looks at the scales of 128 rows, a warp at every fourth tile of them, a
-// lane at 16 scales of each: those of 4 blocks of each of 4 rows. Blocks of
-// zeros have the smallest scale, which says nothing: their elements are read.
+// A CTA processes the scales of 128 rows, a warp every fourth scale tile, and a
+// lane 16 scales of each tile: 4 blocks of 4 rows. Zero blocks have the
+// smallest scale regardless of the range, so their elements are read.
 //
-// A row of the table (mxgpu.load_scale_range) tells of 128 rows of an operand,
-// as its tiles of scales have them, and of the reduction that work tiles of a
-// matmul have. Groups say what that is:
+// A table row (mxgpu.load_scale_range) describes 128 rows of an operand,
+// aligned to scale tiles, over the reduction of a work tile, depending on the
+// expert groups:
 //
-//   none               rows of one matrix, the whole reduction
-//   of the reduction   rows of one matrix, a segment: the rows of the table of
-//                      a group follow those of the group before
-//   of rows            rows of a group, which begin anywhere
-//   with matrices      rows of one of several, which lie one below the other
+//   none            rows of a matrix, whole reduction
+//   reduction       rows of a matrix, one segment; table rows in the order
+//                   of the groups
+//   rows            rows of a group, which start anywhere
+//   with matrices   rows of one of the stacked matrices
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,13 +29,13 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Warps of a CTA, which the columns of the table belong to; tiles that a lane
-/// loads before it looks at the first.
+/// Warps of a CTA, each with a table column, and scale tiles that a lane loads
+/// before using the first.
 static constexpr int64_t kRangeWarps = 4, kRangeLoads = 4;
 static constexpr int64_t kBlocksOfTile = 4, kRowsOfLane = 4;
 static constexpr int64_t kScalesOfLane = kBlocksOfTile * kRowsOfLane;
 
-/// Elements of a row whose scales a tile has.
+/// Elements of a row covered by a scale tile.
 static constexpr int64_t kColumnsOfScaleTile =
     kPowerOfTwoBlockSize * kScaleTileBlocks;
 static_assert(kColumnsOfScaleTile == kRaggedReductionAlign,
@@ -43,32 +43,32 @@ static_assert(kColumnsOfScaleTile == kRaggedReductionAlign,
 
 namespace {
 
-/// What a CTA looks at.
+/// A tile processed by a CTA.
 struct ScaleRangeTile {
-  mlir::Value entry;            ///< row of the table
-  mlir::Value scales;           ///< tile of scales
-  mlir::Value row, rowEnd;      ///< of the elements; null if all 128 exist
-  mlir::Value kTile, kTilesEnd; ///< of the reduction, in tiles of scales
-  mlir::Value columns;          ///< of it; null if the tiles are whole
+  mlir::Value entry;            ///< table row
+  mlir::Value scales;           ///< scale tile
+  mlir::Value row, rowEnd;      ///< element rows; null if all 128 exist
+  mlir::Value kTile, kTilesEnd; ///< reduction, in scale tiles
+  mlir::Value columns;          ///< reduction size; null if tiles are whole
 };
 
-/// Of an operand whose scales are tiles, in the three dimensions tile of rows,
-/// tile of the reduction, scale.
+/// Tiles of an operand with tiled scales, seen as row tile x reduction tile x
+/// scale.
 class ScaleRangeTiles {
 public:
   explicit ScaleRangeTiles(const ScaleRangeOperand &operand)
       : operand(operand) {}
 
-  // On the host.
+  // Host code.
 
-  /// A table of `columns` numbers a row, to be freed.
+  /// Allocates a table with `columns` entries per row. The caller frees it.
   mlir::Value allocateTable(KernelBuilder &host, int64_t columns) const;
   llvm::SmallVector<mlir::Value> getArguments() const;
 
-  // In the kernel, whose arguments are such.
+  // Kernel code, with the arguments above.
 
   void enter(KernelBuilder &body, mlir::ValueRange arguments);
-  /// The scheduler of a CTA for each tile.
+  /// Creates the scheduler, with a CTA for each tile.
   mlir::Value createScheduler(KernelBuilder &body) const;
   ScaleRangeTile getTile(KernelBuilder &body, ForEachWorkTileOp workTile) const;
 
@@ -95,8 +95,8 @@ public:
   void build();
 
 private:
-  /// What a lane has seen: the largest scales, the smallest ones less 1, so
-  /// that 0 counts as 255, and the largest of these.
+  /// Values accumulated by a lane: maximum scales, minimum scales minus 1 (so
+  /// that 0 becomes 255), and the maximum of the latter.
   using Seen = SmallVector<Value>;
 
   Value number(int64_t value) {
@@ -138,19 +138,18 @@ private:
   VectorType bytes;
   ScaleRangeTile tile;
   Value warp, lane;
-  /// Ones in the bytes of a lane's rows that exist, zeros in the others; null
-  /// if all exist.
+  /// Byte mask of the lane's existing rows; null if all exist.
   Value rowsPresent;
 };
 
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// Tiles on the host
+// Host
 //===----------------------------------------------------------------------===//
 
-/// Expert groups of a reduction have a row for each tile, the others have as
-/// many as there are tiles of scales.
+/// Allocates a table row for each tile of each expert group of a reduction, or
+/// else for each scale tile.
 Value ScaleRangeTiles::allocateTable(KernelBuilder &host,
                                      int64_t columns) const {
   auto getType = [](Value memref) {
@@ -182,7 +181,7 @@ SmallVector<Value> ScaleRangeTiles::getArguments() const {
 }
 
 //===----------------------------------------------------------------------===//
-// Tiles in the kernel
+// Kernel
 //===----------------------------------------------------------------------===//
 
 void ScaleRangeTiles::enter(KernelBuilder &body, ValueRange arguments) {
@@ -214,7 +213,7 @@ Value ScaleRangeTiles::createScheduler(KernelBuilder &body) const {
                                  ArrayRef<int64_t>{1, 1}, raster);
 }
 
-/// Those of one of several matrices, each of which has whole tiles of scales.
+/// Sets the rows of a stacked matrix, which occupies whole scale tiles.
 void ScaleRangeTiles::setRowsOfMatrix(KernelBuilder &body,
                                       ScaleRangeTile &tile) const {
   Value rows = cast<Value>(operand.matrixRows);
@@ -252,7 +251,7 @@ ScaleRangeTile ScaleRangeTiles::getTile(KernelBuilder &body,
                                         ForEachWorkTileOp workTile) const {
   ScaleRangeTile tile;
   tile.scales = workTile.getRow();
-  if (hasRowsOfExperts()) // which begin with a tile of their own
+  if (hasRowsOfExperts()) // each starts a scale tile
     tile.scales = body.add(body.div(workTile.getStart(), kScaleTileRows),
                            workTile.getGroup());
   setRows(body, workTile, tile);
@@ -277,12 +276,12 @@ ScaleRangeTile ScaleRangeTiles::getTile(KernelBuilder &body,
 // Scales of a tile
 //===----------------------------------------------------------------------===//
 
-/// One of the rows of a lane.
+/// Returns the row of the lane's row index.
 Value ScaleRangeKernel::getRow(Value ofLane) {
   return body.add(tile.row, body.add(body.mul(ofLane, body.index(32)), lane));
 }
 
-/// The bytes of a lane's scales, by a word for each of its rows.
+/// Converts a word per row to a byte mask of the lane's scales.
 Value ScaleRangeKernel::getMask(ArrayRef<Value> words) {
   Value vector = vector::FromElementsOp::create(
       body, VectorType::get({kRowsOfLane}, body.getI32Type()), words);
@@ -300,7 +299,7 @@ Value ScaleRangeKernel::getRowsPresent() {
   return getMask(words);
 }
 
-/// The same of the blocks that a row has in a tile.
+/// Returns the byte mask of a tile's existing blocks; null if all exist.
 Value ScaleRangeKernel::getBlocksPresent(Value kTile) {
   if (!tile.columns)
     return {};
@@ -319,7 +318,7 @@ Value ScaleRangeKernel::getBlocksPresent(Value kTile) {
   return getMask(SmallVector<Value>(kRowsOfLane, word));
 }
 
-/// What is beyond the rows, or beyond the reduction, says nothing.
+/// Returns the byte mask of existing scales; null if all exist.
 Value ScaleRangeKernel::getPresent(Value kTile) {
   Value blocks = getBlocksPresent(kTile);
   if (!blocks || !rowsPresent)
@@ -357,7 +356,7 @@ Value ScaleRangeKernel::hasZero(const Seen &seen) {
                                number(255));
 }
 
-/// One of the tiles that a warp loads from `first` on, or the last one again.
+/// Returns the tile of a warp's load, clamped to the last tile.
 Value ScaleRangeKernel::getTileOfLoad(Value first, Value load) {
   Value kTile = body.add(first, body.mul(load, body.index(kRangeWarps)));
   return arith::MinUIOp::create(body, kTile, body.add(tile.kTilesEnd, -1));
@@ -386,7 +385,8 @@ ScaleRangeKernel::Seen ScaleRangeKernel::lookAtAll() {
   return Seen(loop.getResults());
 }
 
-/// Whether 16 elements are zeros, of either sign. What lies outside is.
+/// Returns whether 16 elements are zeros of either sign. Missing elements are
+/// zero.
 Value ScaleRangeKernel::isZero(Value row, Value column) {
   auto type = cast<MemRefType>(elements.getType()).getElementType();
   Value codes = LoadBlockOp::create(
@@ -398,8 +398,8 @@ Value ScaleRangeKernel::isZero(Value row, Value column) {
                                number(0));
 }
 
-/// 255 if a block of scale 0 has elements that are not, in a lane's scales of a
-/// tile; else 0.
+/// Returns 255 if a block with scale 0 contains nonzero elements, among a
+/// lane's scales of a tile; else 0.
 Value ScaleRangeKernel::findNumbers(Value kTile) {
   OpBuilder::InsertionGuard guard(body);
   auto loop = scf::ForOp::create(body, body.index(0), body.index(kScalesOfLane),
@@ -419,7 +419,7 @@ Value ScaleRangeKernel::findNumbers(Value kTile) {
     OpBuilder::InsertionGuard inIf(body);
     body.setInsertionPointToStart(ifLeast.thenBlock());
     Value row = getRow(body.div(i, kBlocksOfTile));
-    if (tile.rowEnd) // as if past all rows, where there are no elements
+    if (tile.rowEnd) // missing rows: beyond all rows, which have no elements
       row = arith::SelectOp::create(body, isBelow(row, tile.rowEnd), row,
                                     body.dim(elements, 0));
     Value block =
@@ -442,8 +442,8 @@ Value ScaleRangeKernel::findNumbers(Value kTile) {
   return loop.getResult(0);
 }
 
-/// The same of the tiles that a warp loads at once, by scales alone where a
-/// lane has no scale 0 among them.
+/// Does the same for the tiles of a warp's loads, reading elements only if the
+/// lane finds a scale 0.
 Value ScaleRangeKernel::findNumbersInSome(Value first) {
   OpBuilder::InsertionGuard guard(body);
   Seen seen = lookAtSome({splat(0), splat(255), splat(0)}, first);
@@ -473,7 +473,7 @@ void ScaleRangeKernel::build() {
   Seen seen = lookAtAll();
   Value most = reduce(vector::CombiningKind::MAXUI, seen[0]);
   Value least = reduce(vector::CombiningKind::MINUI, seen[1]);
-  // 255 less the smallest scale but 0: 0 if there is none.
+  // 255 minus the smallest nonzero scale; 0 if there is none.
   Value rest = arith::SubIOp::create(body, number(254), least);
   rest = arith::MaxSIOp::create(body, rest, number(0));
   auto ifZero = scf::IfOp::create(body, TypeRange{body.getI32Type()},

@@ -1,12 +1,11 @@
-//===- Strategy.cpp - Matmuls of dequantized operands, by wgmma -----------===//
+//===- Strategy.cpp - Strategy wgmma_upcast_b -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Warpgroups of their own dequantize B to bf16 in shared memory. An A with
-// scales is dequantized in the registers of the MMA warpgroups; an A of bf16 is
-// read where the copy engine put it. Accumulators are in registers. With
-// f16_scale_range tiles whose scales span few powers of two are dequantized to
-// f16.
+// Separate warpgroups dequantize B to bf16 in shared memory. MMA warpgroups
+// dequantize a scaled A in registers; bf16 A is read from shared memory.
+// Accumulators are in registers. With f16_scale_range, tiles with a narrow
+// range of scales are dequantized to f16.
 //
 //===----------------------------------------------------------------------===//
 
@@ -59,8 +58,8 @@ struct WgmmaUpcastTypes : RingTypes {
 // Rules
 //===----------------------------------------------------------------------===//
 
-/// The accumulator of a tile is in the registers of two warpgroups: 128 of a
-/// thread leave room for operands.
+/// Maximum accumulators of two warpgroups: 128 per thread leave registers for
+/// operands.
 static constexpr int64_t kMostUpcastAccumulators =
     128 * 2 * target::kWarpGroupSize;
 
@@ -82,11 +81,11 @@ checkWgmmaUpcastTile(const ScheduleFields &fields) {
   return std::nullopt;
 }
 
-/// How many rows a tile must have, for reasons other than registers.
+/// Checks requirements on the rows of a tile other than registers.
 static std::optional<ScheduleError> checkWgmmaRows(const MatmulProblem &problem,
                                                    int64_t rows) {
-  // Groups begin anywhere, and their scales at whole tiles; a work tile writes
-  // whole tiles of scales.
+  // Scales of expert groups start at whole scale tiles, and a work tile writes
+  // whole scale tiles.
   bool readsTiles =
       problem.ragged != RaggedKind::None && problem.hasScalesOfA();
   if ((readsTiles || problem.isQuantized) && rows % kScaleTileRows != 0)
@@ -95,8 +94,8 @@ static std::optional<ScheduleError> checkWgmmaRows(const MatmulProblem &problem,
   return std::nullopt;
 }
 
-/// What a range of scales needs: exact conversions to f16, a reference for
-/// each tile of scales, and rows that are those of the scales.
+/// Checks the requirements of f16_scale_range: exact conversions to f16, one
+/// reference per scale tile, and rows aligned to scale tiles.
 static std::optional<ScheduleError> checkWindow(const MatmulProblem &problem,
                                                 const ScheduleFields &fields) {
   auto isE4M3 = [](Type type) { return isa<Float8E4M3FNType>(type); };
@@ -118,19 +117,19 @@ static std::optional<ScheduleError> checkWindow(const MatmulProblem &problem,
 }
 
 //===----------------------------------------------------------------------===//
-// Matmuls in f16 where scales allow it
+// Matmuls with f16_scale_range
 //===----------------------------------------------------------------------===//
 //
-// Elements of f8E4M3FN times their scales are exact in f16, and normal numbers,
-// if scales span 12 powers of two, and conversions to f16 take half the
-// instructions of those to bf16. So a kernel for each operand finds where the
-// scales of each tile lie (mxgpu.load_scale_range), and one which tiles have
-// NaN, if any does not fit. Then a kernel computes the work tiles whose tiles
-// fit f16, relative to their largest scales, one those that fit bf16 in the
-// same way and have no NaN, and one the others, in bf16. The host decides
-// nothing.
+// Products of f8E4M3FN elements and scales are exact, normal f16 values if the
+// scales span 12 powers of two, and conversions to f16 take half the
+// instructions of those to bf16. A kernel for each operand determines the scale
+// range of each tile (mxgpu.load_scale_range). If a tile does not fit f16,
+// another kernel finds tiles with NaN. Then three kernels compute disjoint sets
+// of work tiles: tiles that fit f16 relative to their largest scales, tiles
+// that fit bf16 likewise and are free of NaN, and the others in bf16. The host
+// makes no decision.
 
-/// Builds the kernel of the work tiles of a class.
+/// Builds a kernel for the work tiles of a class.
 static void buildSome(const ScheduledMatmul &matmul, gpu::GPUModuleOp module,
                       WorkTileClass workTiles, Value aScaleRange,
                       Value bScaleRange) {
@@ -144,7 +143,7 @@ static void buildSome(const ScheduledMatmul &matmul, gpu::GPUModuleOp module,
   buildMatmul(kernel, policies);
 }
 
-/// A, and what groups make of it.
+/// Returns A with its expert groups.
 static ScaleRangeOperand getA(MatmulKernel &kernel) {
   MatmulOpInterface op = kernel.matmul.op;
   ScaleRangeOperand a;
@@ -157,7 +156,7 @@ static ScaleRangeOperand getA(MatmulKernel &kernel) {
   return a;
 }
 
-/// B: groups of rows have a matrix each.
+/// Returns B; each expert group of rows has its own matrix.
 static ScaleRangeOperand getB(MatmulKernel &kernel) {
   MatmulOpInterface op = kernel.matmul.op;
   ScaleRangeOperand b;
@@ -171,7 +170,7 @@ static ScaleRangeOperand getB(MatmulKernel &kernel) {
   return b;
 }
 
-/// Builds all kernels of a matmul with `f16_scale_range`, and their launches.
+/// Builds and launches all kernels of a matmul with `f16_scale_range`.
 static void buildByScaleRange(const ScheduledMatmul &matmul,
                               gpu::GPUModuleOp module) {
   MatmulKernel kernel(matmul, module);
@@ -210,11 +209,11 @@ static void buildByScaleRange(const ScheduledMatmul &matmul,
 // Costs
 //===----------------------------------------------------------------------===//
 
-/// Cycles in which a thread dequantizes an element of A, while nothing is
-/// multiplied: 11 to 14 were measured on an H200.
+/// Cycles to dequantize an element of A, which no MMA overlaps: 11 to 14
+/// measured on an H200.
 static constexpr int64_t kDequantizeCyclesOfA = 11;
-/// The same in f16. Of A 5.7 were measured in the loop alone, and 4 fit the
-/// times of whole matmuls; of B it is no more than 14.
+/// Cycles for f16. For A, 5.7 were measured in the loop alone and 4 fit whole
+/// matmuls; for B, at most 14.
 static constexpr int64_t kF16Cycles = 8, kF16CyclesOfA = 4;
 
 namespace {
@@ -256,14 +255,14 @@ public:
     return std::nullopt;
   }
 
-  /// Those that suit the tile are the fewest: with fewer, ptxas 13.0 spills, or
-  /// has no instruction.
+  /// Requires at least the registers of `getRegisters`: with fewer, ptxas 13.0
+  /// spills or fails.
   std::optional<ScheduleError>
   checkRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
                  const target::TargetInfo &target) const override {
     SmallVector<int64_t> least = getRegisters(problem, fields);
     ArrayRef<int64_t> found = fields.registers;
-    // Warpgroups that multiply, that dequantize, and one that loads.
+    // MMA, dequantizing and load warpgroups.
     int64_t multipliers = getWgmmaWarpgroups(fields.tile[0]);
     int64_t dequantizers = getDequantizeWarps(fields.tile[0], fields.tile[1]) /
                            target::kWarpGroupWarps;
@@ -287,8 +286,8 @@ public:
         llvm::make_range(found.begin(), found.end()));
   }
 
-  /// A thread's accumulators, its elements of A and of B, and room for
-  /// addresses. All warpgroups together have the registers of an SM.
+  /// Returns registers for a thread's accumulators, its elements of A and B,
+  /// and addresses. All warpgroups together use the registers of an SM.
   SmallVector<int64_t>
   getRegisters(const MatmulProblem &problem,
                const ScheduleFields &fields) const override {
@@ -296,7 +295,7 @@ public:
       return {216, 128, 40};
     if (!problem.hasScalesOfA()) // nothing of A
       return {168, 136, 40};
-    if (fields.tile[1] > target::kWarpGroupSize) // two rows of B a thread
+    if (fields.tile[1] > target::kWarpGroupSize) // two rows of B per thread
       return {184, 104, 40};
     return {200, 72, 40};
   }
@@ -315,11 +314,10 @@ public:
       }
   }
 
-  /// Also in f16, with more tiles of B ahead: the MMA warpgroups are faster. On
-  /// an H200 the largest tile is: 128 x 128 takes a quarter more time, which
-  /// the model does not see. Not with scales that are other ones in each call:
-  /// where one does not fit, a second kernel takes longer than all that f16
-  /// gains.
+  /// Adds f16 with more stages of B, because its MMA warpgroups are faster. The
+  /// largest tile is fastest on an H200: 128 x 128 takes a quarter more time,
+  /// which the model does not capture. Excludes scales that change in each
+  /// call: if one does not fit, the second kernel costs more than f16 saves.
   void forEachLoop(const MatmulProblem &problem, ScheduleFields fields, bool,
                    AddCandidate add) const override {
     add(fields);
@@ -343,7 +341,7 @@ public:
                                  /*cluster_split=*/true);
   }
 
-  /// Waits, and what the MMA warpgroups dequantize of A before.
+  /// Returns the cycles of waits and of dequantizing A first.
   int64_t getStepCycles(const MatmulProblem &problem,
                         const ScheduleFields &fields,
                         const MatmulBuffers &buffers,
@@ -357,18 +355,17 @@ public:
                                           buffers.inputs.getConsumerThreads());
   }
 
-  /// Where wgmma reads A where it was loaded, a loop is longer than each of its
-  /// parts: on an H200 by 17 to 27 % in eight matmuls of 4096 x 4096 x 4096 to
-  /// 131072 x 2048 x 7168, of bf16 and of weights.
+  /// With A in shared memory, a loop takes longer than its longest part: 17 to
+  /// 27 % on an H200 in eight bf16 and weight-only matmuls of 4096 x 4096 x
+  /// 4096 to 131072 x 2048 x 7168.
   int64_t getLoopCycles(const MatmulProblem &problem, const ScheduleFields &,
                         int64_t longest) const override {
     return problem.hasScalesOfA() ? longest : longest * 7 / 6;
   }
 
-  /// Of the kernels that look at scales, of the one that would look for NaN,
-  /// which groups do not have, and of the matmuls whose work tiles are all
-  /// computed: those of other scales, which look at one work tile after the
-  /// other.
+  /// Returns the cycles of the kernels that examine scales and, without expert
+  /// groups, NaN, and of the matmul kernels for other classes, which check one
+  /// work tile after another without computing.
   int64_t getOtherKernels(const MatmulProblem &problem,
                           const ScheduleFields &fields, const Grid &grid,
                           int64_t waves,
@@ -382,8 +379,8 @@ public:
     int64_t scales =
         ceilDiv((grid.m + grid.n * matrices) * grid.k * grid.matmuls,
                 problem.mma.blockSize);
-    // Segments of a reduction are short, and a work tile's begin and end are
-    // what no other overlaps: fitted to gradients on an H200,
+    // Segments of a reduction are short, and the ends of a work tile are not
+    // overlapped. Fitted to gradients on an H200,
     // 97b9083de2a9:benchmarks/products/results/surface-h200-seed23.json to 26.
     constexpr int64_t kSegmentCycles = 1500;
     bool isOfSegments = problem.ragged == RaggedKind::Reduction;
