@@ -62,7 +62,7 @@ TERMS = [
     Rule("give back", r"\b(stages?|slots?|operands?|buffers?|rings?|release|tail|it)\b[^.;]{0,40}?"
          r"\b(goes|go|went|gives?|given|gave) (it )?back\b", "'is released', 'releases'", None, _KERNELS),
     Rule("sums", rf"\bsums (of|in|are in|from|to) (the )?({_MMA})|({_MMA})[^.;|\n]{{0,30}}\b[Ss]ums\b",
-         "'accumulator'", r"[Ss]ums in f(32|64)|exact[- ]sums?|partial sums"),
+         "'accumulator'", r"[Ss]ums in f(32|64)|exact[- ]sums?"),
     Rule("class Sums", r"\b(Sums|getSums?|SumsOf\w*|\w*Sums\w*)\b(?=\s*[&*({;]|::)", "'Accumulator'", None,
          ("lib", "include")),
     Rule("numbers", r"\b(bf16|f16|f32|fp16|dense|plain|dequantized|16-bit) numbers\b|"

@@ -68,8 +68,8 @@ static size_t findFirst(ArrayRef<ScheduleCase> cases, const ScheduleCase &one) {
 }
 
 /// Returns the sizes to measure for a matmul with cases: for each schedule the
-/// largest modelled size of its first case. If rows were requested, uses these,
-/// and for several in a case the largest.
+/// largest modelled size of its first case. Requested rows replace these sizes;
+/// the largest request of a case applies.
 static std::vector<SizedMatmul> chooseSizes(MatmulOpInterface op,
                                             const MatmulProblem &typed,
                                             ArrayRef<ScheduleCase> cases,

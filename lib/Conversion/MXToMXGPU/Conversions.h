@@ -19,8 +19,6 @@ namespace mx::mxgpu {
 
 class KernelBuilder;
 
-class KernelBuilder;
-
 llvm::LogicalResult convertMatmul(MatmulOpInterface op,
                                   mlir::gpu::GPUModuleOp module,
                                   const target::TargetInfo &target);

@@ -96,9 +96,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 
 // -----
 
-// Without cvt to 4 bits, the minimum of three sums with codes in their low
-// bits, in pairs; four lanes share a block. Inside the matrix, one lane stores
-// the scale.
+// Without cvt to 4 bits, codes are the minimum of three sums with codes in
+// their low bits, for pairs of values. Four lanes share a block. One lane
+// stores the scale if the block is inside the matrix.
 
 // CHECK-LABEL: llvm.func @narrow(
 // CHECK-NOT:     nvvm.minctasm

@@ -70,7 +70,7 @@ def spaces_of(s):
     return "global" if s.has("global") else "shared"
 
 
-@rule("a warp barrier between lanes that neither exchange, nor release or acquire for each other, what is in memory", "delete")
+@rule("a warp barrier between lanes that share no memory and release or acquire none for each other", "delete")
 @everywhere
 def warp_barrier(trace, k):
     if not is_warp_barrier(trace.statement(k)):
@@ -243,7 +243,7 @@ def arrivals(trace, k):
 
 
 @rule(
-    "a wait at the end for a commit that a later commit of the same thread, which is waited for, implies",
+    "a final wait for a commit that precedes another awaited commit of the same thread",
     "delete",
 )
 @everywhere

@@ -127,10 +127,7 @@ LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOpInterface op,
     if (!scales)
       continue;
     auto scaleType = cast<MemRefType>(scales.getType());
-    bool isTiled = areTiles(op, scales);
-    if (!isTiled && scaleType.getRank() == 2 + batch && isContiguous(scaleType))
-      continue;
-    if (isTiled && scaleType.getRank() != 5 + batch)
+    if (areTiles(op, scales) && scaleType.getRank() != 5 + batch)
       return op->emitOpError("expected scales of ")
              << name << " in layout sf_128x4 on the GPU, found " << scaleType
              << ": quantize to #mx.scale_layout<sf_128x4>, or use mx.relayout";

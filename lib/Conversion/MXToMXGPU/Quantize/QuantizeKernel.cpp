@@ -85,9 +85,10 @@ private:
   /// Raises maxima, some of them null, to the magnitudes of values.
   void raise(MutableArrayRef<Value> maxima, ArrayRef<Value> values);
   Value getColumn(const QuantizeInputLoader::Piece &piece, size_t value);
-  /// Quantizes a piece, of blocks with the largest magnitudes `amax` if given.
+  /// Quantizes and stores a piece. Squares have the largest magnitudes `amax`;
+  /// their scales are stored if `isFirst` (i1), or never if null.
   void store(const QuantizeInputLoader::Piece &piece, ArrayRef<Value> values,
-             ArrayRef<Value> amax = {});
+             ArrayRef<Value> amax = {}, Value isFirst = {});
 
   VectorType getVector(Type element) {
     return VectorType::get(schedule.getVector(), element);
@@ -149,13 +150,9 @@ Value QuantizeRowsBuilder::getColumn(const QuantizeInputLoader::Piece &piece,
 }
 
 void QuantizeRowsBuilder::store(const QuantizeInputLoader::Piece &piece,
-                                ArrayRef<Value> values, ArrayRef<Value> amax) {
+                                ArrayRef<Value> values, ArrayRef<Value> amax,
+                                Value isFirst) {
   int64_t block = op.getBlockSize(), lanes = block / schedule.getVector();
-  Value row = piece.row, rows = pieces.getRows();
-  if (hasSquares()) {
-    row = body.div(row, format.blockRows);
-    rows = body.ceilDiv(rows, format.blockRows);
-  }
   for (auto [number, value] : llvm::enumerate(values)) {
     unsigned i = op.getConcat() ? 0 : number;
     const Destination &dest = destinations[i];
@@ -179,9 +176,20 @@ void QuantizeRowsBuilder::store(const QuantizeInputLoader::Piece &piece,
     }
     StoreBlockOp::create(body, stored.elements, dest.elements, piece.row,
                          column);
-    StoreScalesOp::create(body, stored.scale, dest.scales, row,
-                          body.div(column, block), rows, blocks,
-                          std::min<int64_t>(lanes, hasSquares() ? 8 : lanes));
+    Value scaleColumn = body.div(column, block);
+    if (!hasSquares()) {
+      StoreScalesOp::create(body, stored.scale, dest.scales, piece.row,
+                            scaleColumn, pieces.getRows(), blocks, lanes);
+    } else if (isFirst) {
+      auto ifOp = scf::IfOp::create(body, isFirst, /*withElse=*/false);
+      OpBuilder::InsertionGuard guard(body);
+      body.setInsertionPointToStart(ifOp.thenBlock());
+      // Lanes share the scale; store_scales takes at most 8 of them.
+      StoreScalesOp::create(body, stored.scale, dest.scales,
+                            body.div(piece.row, format.blockRows), scaleColumn,
+                            body.ceilDiv(pieces.getRows(), format.blockRows),
+                            blocks, std::min<int64_t>(lanes, 8));
+    }
   }
 }
 
@@ -196,7 +204,7 @@ void QuantizeRowsBuilder::raise(MutableArrayRef<Value> maxima,
   }
 }
 
-/// Reads a square twice, some rows of it at a time.
+/// Reads a square twice, with up to four rows per lane in flight.
 SmallVector<Value>
 QuantizeRowsBuilder::buildSquare(const TileThreads &threads) {
   int64_t loads = std::gcd(4, tile[0] / threads.step);
@@ -211,21 +219,22 @@ QuantizeRowsBuilder::buildSquare(const TileThreads &threads) {
       loaded.push_back(
           pieces.load(body.add(row, i * threads.step), threads.column));
     auto maxima = llvm::to_vector_of<Value>(loop.getRegionIterArgs());
-    for (const QuantizeInputLoader::Piece &piece : loaded)
-      emit(piece, maxima);
+    Value isFirst = body.isEqual(loop.getInductionVar(), body.index(0));
+    for (auto [i, piece] : llvm::enumerate(loaded))
+      emit(piece, maxima, i ? Value() : isFirst);
     if (!initial.empty())
       scf::YieldOp::create(body, maxima);
     return loop;
   };
   Value zero = arith::ConstantOp::create(body, body.getF32FloatAttr(0.0f));
   SmallVector<Value> amax(op.getNumValues() * op.getNumConcatenated(), zero);
-  auto loop = forEachPieces(amax, [&](const auto &piece, auto &maxima) {
+  auto loop = forEachPieces(amax, [&](const auto &piece, auto &maxima, Value) {
     raise(maxima, pieces.produce(piece));
   });
   for (auto [maximum, ofLane] : llvm::zip_equal(amax, loop.getResults()))
     maximum = ReduceLanesOp::create(body, ReduceKind::Maximum, ofLane);
-  forEachPieces({}, [&](const auto &piece, auto &) {
-    store(piece, pieces.produce(piece), amax);
+  forEachPieces({}, [&](const auto &piece, auto &, Value isFirst) {
+    store(piece, pieces.produce(piece), amax, isFirst);
   });
   return amax;
 }

@@ -314,7 +314,7 @@ LogicalResult QuantizeTileBuilder::verifyPrologues() {
   int64_t warps = (kMaxThreads - others) / target::kWarpSize / 3;
   return op.emitOpError("expected a schedule with at most ")
          << warps * target::kWarpSize
-         << " threads, beside which twice as many compute what is quantized, "
+         << " threads and twice as many threads for the prologue, "
             "found "
          << schedule.getThreads();
 }

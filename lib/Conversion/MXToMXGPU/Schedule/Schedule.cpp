@@ -60,7 +60,7 @@ static std::optional<OperandTypes> getOperandTypes(MatmulOpInterface op, Type a,
     return types;
   Type scale = getScaleType(op);
   const BlockFormat *format = findBlockFormat(scale, op.getBlockSize());
-  // A kernel puts those of other formats in tiles (TileScales.cpp).
+  // A kernel puts scales of other formats in tiles (RelayoutKernel.cpp).
   int64_t bits = scale.getIntOrFloatBitWidth();
   if (!format || format->blockSize == BlockFormat::kWhole ||
       (!format->hasTiles && bits != 8 && bits != 32))

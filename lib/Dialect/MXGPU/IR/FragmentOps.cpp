@@ -93,7 +93,8 @@ LogicalResult LoadAccumulatorOp::verify() {
   // PTX ISA, tcgen05.ld: .x1 to .x128.
   int64_t columns = type.getColumns();
   if (!llvm::isPowerOf2_64(columns) || columns > 128) // load_accumulator C3
-    return emitOpError("expected a power of two up to 128 of columns, found ")
+    return emitOpError(
+               "expected a power of two of columns, at most 128, found ")
            << columns;
   if (buffer.getShape()[1] % columns) // load_accumulator C4
     return emitOpError("expected a divisor of ")
@@ -220,7 +221,7 @@ LogicalResult LoadBlockOp::verify() {
 
 LogicalResult ThreadAmaxOp::verify() {
   if (getValues().empty()) // thread_amax C1
-    return emitOpError("expected a vector or more, found none");
+    return emitOpError("expected at least one vector, found none");
   for (Value value : getValues()) {
     auto type = cast<VectorType>(value.getType());
     if (failed(verifyVectorSize(*this, type))) // shared C10
@@ -276,9 +277,9 @@ LogicalResult QuantizeBlockOp::verify() {
   bool isSquare = lanes == block && input.getNumElements() == block;
   // quantize_block C8
   if (getAmax() && (lanes != 1 || block % size))
-    return emitOpError("expected part of a row of ")
-           << block << " elements, and no lanes, with amax, found " << lanes
-           << " with " << input.getNumElements() << " each";
+    return emitOpError("expected a single lane with a divisor of ")
+           << block << " elements with amax, found " << lanes << " lanes with "
+           << input.getNumElements() << " elements each";
   // quantize_block C3
   if (!getAmax() &&
       (lanes < 1 || lanes > target::kWarpSize || (size != block && !isSquare)))

@@ -157,7 +157,7 @@ func.func @main(%x: !x, %f: memref<128x2xf8E8M0FNU>, %e: !a, %s: !s) {
 !q = memref<128x128xf8E4M3FN>
 !s = memref<1x1x32x4x4xf8E8M0FNU>
 func.func @main(%x: !x, %q: !q, %s: !s) {
-  // expected-error @below {{'mx.fused_quantize' op expected a schedule with at most 320 threads, beside which twice as many compute what is quantized, found 512}}
+  // expected-error @below {{'mx.fused_quantize' op expected a schedule with at most 320 threads and twice as many threads for the prologue, found 512}}
   mx.fused_quantize ins(%x : !x) outs(%q, %s : !q, !s) axes = [0]
       {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 512, vector = 32>} prologue {
   ^bb0(%a: f32, %row: index, %col: index):

@@ -26,7 +26,7 @@ func.func @single(%a: tensor<16xf8E4M3FN>, %s: tensor<16xf8E8M0FNU>) -> tensor<1
 }
 
 func.func @wide_scales(%a: tensor<16xf8E4M3FN>, %s: tensor<16xf32>) -> tensor<16xf32> {
-  // expected-remark @below {{not imported: the scales of arith.scaling_extf are f32, of which it uses the exponent at most; f8E8M0FNU scales are imported, and others as a product of two arith.extf}}
+  // expected-remark @below {{not imported: the scales of arith.scaling_extf are f32, of which it uses only the exponent: use f8E8M0FNU scales, or multiply the results of two arith.extf}}
   %r = arith.scaling_extf %a, %s : tensor<16xf8E4M3FN>, tensor<16xf32> to tensor<16xf32>
   return %r : tensor<16xf32>
 }

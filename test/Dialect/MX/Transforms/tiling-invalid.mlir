@@ -48,7 +48,7 @@ module attributes {transform.with_named_sequence} {
 // expected-error @below {{expected tiles of K in multiples of 32, found 16}}
 
 // Each tile would overwrite the previous.
-// expected-error @below {{expected no tiling of K: only a matmul with accumulate has partial sums}}
+// expected-error @below {{expected no tiling of K: only a matmul with accumulate adds to its result}}
 
 // Each tile would round its partial sum.
 // SET out = tensor<256x96xbf16>

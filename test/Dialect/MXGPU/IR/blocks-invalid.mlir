@@ -107,7 +107,7 @@ mxgpu.store_fragment %v, %x[%n, %n] when(%p) : vector<2x4xf32>, memref<4x64xf32>
 
 // SET arguments = 
 // thread_amax C1
-// expected-error @below {{'mxgpu.thread_amax' op expected a vector or more, found none}}
+// expected-error @below {{'mxgpu.thread_amax' op expected at least one vector, found none}}
 %m = "mxgpu.thread_amax"() : () -> f32
 
 // SET arguments = %v: vector<32xbf16>, %w: vector<32xf32>

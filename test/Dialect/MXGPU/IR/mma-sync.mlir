@@ -17,9 +17,9 @@
 !dh = !mxgpu.fragment<16x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
 
 gpu.module @kernels [#nvvm.target<chip = "sm_120a", features = "+ptx88">] {
-  // Each 8 columns by both 16 rows; lanes 0 and 1, or 2 and 3, of 4 hold their
-  // scales. Byte 2 of a register is block 2. A word of E2M1 becomes two
-  // registers, one element per byte.
+  // Multiplies 8 columns by each of two sets of 16 rows. Lanes 0 and 1 of four
+  // hold the scales of the first set, lanes 2 and 3 those of the second. Byte 2
+  // is block 2. A word of E2M1 becomes two registers, an element per byte.
   // CHECK-LABEL: mxgpu.kernel @mixed(
   // CHECK:       mxgpu.mma #mxgpu.mma_sync<mxf8f6f4, m = 32, n = 32, first_scale = 2>
   // NVVM-LABEL:  llvm.func @mixed(

@@ -137,7 +137,7 @@ mxgpu.store_scales %s into %t[%n, %n] of(%n, %n) : f8E8M0FNU into memref<1x1x4x3
 
 // SET arguments = %x: vector<8xbf16>, %m: f32
 // quantize_block C8
-// expected-error @below {{'mxgpu.quantize_block' op expected part of a row of 32 elements, and no lanes, with amax, found 2 with 8 each}}
+// expected-error @below {{'mxgpu.quantize_block' op expected a single lane with a divisor of 32 elements with amax, found 2 lanes with 8 elements each}}
 %q, %s = mxgpu.quantize_block %x amax(%m) scale_rounding = ceil lanes(2) : vector<8xbf16> -> vector<8xf8E4M3FN>, f8E8M0FNU
 
 // SET arguments = %s: f8E8M0FNU, %t: memref<4xf8E8M0FNU>, %n: index

@@ -118,7 +118,7 @@ gpu.module @kernels {
 // BLOCK body
 %stage, %d = mxgpu.consumer_wait %acc : !acc
 // load_accumulator C3
-// expected-error @below {{'mxgpu.load_accumulator' op expected a power of two up to 128 of columns, found 48}}
+// expected-error @below {{'mxgpu.load_accumulator' op expected a power of two of columns, at most 128, found 48}}
 %f = mxgpu.load_accumulator %d column(%n) : !d -> !mxgpu.fragment<128x48xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [48: 1 column]>>
 
 // SET d = 128x48xf32

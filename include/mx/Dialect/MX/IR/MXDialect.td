@@ -12,7 +12,7 @@ def MX_Dialect : Dialect {
   let cppNamespace = "::mx";
   let summary = "Block-scaled (OCP Microscaling) quantization and matmuls on tensors";
   let description = [{
-    The `mx` dialect defines **what** is computed with block-scaled numbers: the
+    The `mx` dialect defines computations on block-scaled numbers: the
     quantization of a tensor, the association of scales with blocks, and matmuls
     of quantized tensors, bit for bit. The dialect is independent of hardware.
 

@@ -84,9 +84,8 @@ int64_t getBarrierShift(int64_t stride);
 
 /// Memory layout of a CTA.
 struct MemoryLayout {
-  /// In shared memory, rings are followed by the barriers of rings in tensor
-  /// memory and a partial accumulator. In tensor memory, scales follow the
-  /// rings.
+  /// Shared memory contains rings, then the barriers of rings in tensor memory
+  /// and a partial accumulator. Tensor memory contains rings, then scales.
   MemoryLayout(llvm::ArrayRef<RingRequest> rings,
                llvm::ArrayRef<ScalesRequest> scales, int64_t partialBytes = 0);
 

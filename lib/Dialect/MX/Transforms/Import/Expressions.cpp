@@ -184,8 +184,8 @@ std::optional<ScaledValue> mx::import::matchScaled(Value value,
                          elements, scales};
     llvm::raw_string_ostream stream(why);
     stream << "the scales of arith.scaling_extf are " << scales
-           << ", of which it uses the exponent at most; f8E8M0FNU scales are "
-              "imported, and others as a product of two arith.extf";
+           << ", of which it uses only the exponent: use f8E8M0FNU scales, or "
+              "multiply the results of two arith.extf";
     return std::nullopt;
   }
   auto product = value.getDefiningOp<arith::MulFOp>();

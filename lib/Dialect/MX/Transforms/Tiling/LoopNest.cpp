@@ -135,8 +135,8 @@ template <typename OpTy>
 static void addReduction(LoopNest &nest, OpTy op, int64_t loop) {
   nest.reduction = loop;
   if (!op.getAccumulate())
-    nest.whole.push_back({loop, "only a matmul with accumulate has partial "
-                                "sums"});
+    nest.whole.push_back(
+        {loop, "only a matmul with accumulate adds to its result"});
   else if (!op.getOutType().getElementType().isF32())
     nest.whole.push_back({loop, "partial sums need outs of type f32"});
   else if (!op.getEpilogue().empty())
